@@ -1,6 +1,6 @@
 "use client";
 
-import { MessagePage } from "@/components/shell/message-page";
+import { ErrorMessage } from "@/components/shell/error-message";
 import { Button } from "@/components/ui/button";
 
 interface ErrorPageProps {
@@ -10,12 +10,10 @@ interface ErrorPageProps {
 
 export default function ErrorPage({ error, reset }: ErrorPageProps) {
   return (
-    <MessagePage code="500" title="Something went wrong">
-      <p>The page could not be shown. It may work in a moment.</p>
-      {error.digest ? <p className="text-xs">Reference {error.digest}</p> : null}
+    <ErrorMessage error={error}>
       <Button variant="primary" onClick={reset}>
         Try again
       </Button>
-    </MessagePage>
+    </ErrorMessage>
   );
 }

@@ -4,7 +4,8 @@
  * from outside is shown through `ui/plain.tsx`, which marks invisible characters.
  *
  * Start with `shell/app-shell.tsx` (the frame), `jobs/list/jobs-page.tsx` and `jobs/detail/job-detail.tsx`; `ui/` has
- * the building blocks of all pages.
+ * the building blocks of all pages: `ui/forms/` those of dialogs that ask for something, `ui/lists/` those of lists and
+ * tables.
  */
 
 "use client";

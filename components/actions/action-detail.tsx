@@ -1,10 +1,11 @@
 "use client";
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { ArrowLeft } from "lucide-react";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
-import { Button } from "@/components/ui/button";
+import { BackLink } from "@/components/ui/back-link";
+import { FilterSelect, sameText } from "@/components/ui/forms/select";
 import { Link } from "@/components/ui/link";
+import { FROM_FIRST, Pager } from "@/components/ui/lists/pager";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { ACTION_WORDS, actionOptions, actionResultsOptions } from "@/lib/client/jobs/job-actions";
@@ -30,13 +31,7 @@ export function ActionDetail({ id }: { readonly id: string }) {
   const action = query.data;
   return (
     <div className="flex flex-col gap-4">
-      <Link
-        href={`/t/${slug}/jobs/actions`}
-        className="inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
-      >
-        <ArrowLeft aria-hidden className="size-3.5" />
-        Bulk actions
-      </Link>
+      <BackLink href={`/t/${slug}/jobs/actions`}>Bulk actions</BackLink>
       {query.isError && !action ? (
         <div className="panel">
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
@@ -107,21 +102,15 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
     <section aria-label="Jobs" className="panel overflow-hidden">
       <header className="flex items-center gap-3 border-line border-b px-4 py-2">
         <h2 className="flex-1 font-medium text-sm">What became of each job</h2>
-        <select
+        <FilterSelect
           aria-label="Result"
+          any="Every result"
+          options={sameText(BULK_RESULTS)}
           value={place.result ?? ""}
-          onChange={(event) =>
-            void setPlace({ result: BULK_RESULTS.find((one) => one === event.target.value) ?? null, after: null })
+          onChoose={(chosen) =>
+            void setPlace({ result: BULK_RESULTS.find((one) => one === chosen) ?? null, after: null })
           }
-          className="field w-auto border-line"
-        >
-          <option value="">Every result</option>
-          {BULK_RESULTS.map((result) => (
-            <option key={result} value={result}>
-              {result}
-            </option>
-          ))}
-        </select>
+        />
       </header>
       {query.isError && !rows ? <ProblemPanel error={query.error} onRetry={() => query.refetch()} /> : null}
       {rows?.length === 0 ? (
@@ -134,18 +123,13 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
         </ul>
       )}
       {place.after !== null || query.data?.next_after ? (
-        <nav aria-label="Pages" className="flex justify-end gap-2 border-line border-t px-4 py-2">
-          {place.after !== null ? (
-            <Button size="sm" onClick={() => void setPlace({ after: null })}>
-              First
-            </Button>
-          ) : null}
-          {query.data?.next_after ? (
-            <Button size="sm" onClick={() => void setPlace({ after: query.data.next_after })}>
-              Next
-            </Button>
-          ) : null}
-        </nav>
+        <Pager
+          inPlace
+          words={FROM_FIRST}
+          cursor={place.after}
+          next={query.data?.next_after ?? null}
+          onTurn={(after) => void setPlace({ after })}
+        />
       ) : null}
     </section>
   );

@@ -3,13 +3,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { CopyCheck } from "lucide-react";
 import { parseAsString, useQueryState } from "nuqs";
-import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { Link } from "@/components/ui/link";
-import { ListBar } from "@/components/ui/list-bar";
-import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { ListPanel } from "@/components/ui/lists/list-panel";
+import { TotalPager } from "@/components/ui/lists/pager";
+import { PageHeader } from "@/components/ui/page-header";
+import { Empty, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
-import { formatCount } from "@/lib/client/format";
 import { ACTION_WORDS, actionListOptions } from "@/lib/client/jobs/job-actions";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useFirst } from "@/lib/client/use-first";
@@ -26,52 +26,35 @@ export function ActionsPage() {
   const { rows, shown, showWaiting } = usePinnedRows(page?.data, String(cursor), { followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
-      <header>
-        <h1 className="font-semibold text-xl tracking-tight">Bulk actions</h1>
-        <p className="text-muted text-sm">What was done to many jobs at once. Kept for 30 days.</p>
-      </header>
-      <section aria-label="Bulk actions" className="panel overflow-clip">
-        <ListBar
-          noun="bulk action"
-          waiting={cursor === null ? shown.waiting.length : 0}
-          onShow={() => showWaiting()}
-          read={page !== undefined}
-          staleSince={query.isError && page ? query.dataUpdatedAt : null}
-          onRetry={() => void query.refetch()}
-        />
-        {query.isError && !page ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : rows?.length === 0 ? (
-          <Empty icon={CopyCheck} title="No bulk action yet">
-            <p>Select jobs in the list, or all that match its filters, and act on them together.</p>
-            <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
-              To the jobs
-            </Link>
-          </Empty>
-        ) : (
-          <ul aria-busy={rows === undefined} className="divide-y divide-line">
-            {rows?.map((action) => (
-              <ActionRow key={action.id} action={action} slug={slug} gone={shown.gone.has(action.id)} />
-            )) ?? <Waiting />}
-          </ul>
-        )}
-        {page && page.data.length > 0 ? (
-          <nav aria-label="Pages" className="flex items-center gap-2 border-line border-t px-4 py-2">
-            <p className="tabular flex-1 text-muted text-xs">{formatCount(page.pagination.total)} in all</p>
-            {cursor !== null ? (
-              <Button size="sm" onClick={() => void setCursor(null)}>
-                Newest
-              </Button>
-            ) : null}
-            {page.pagination.has_more ? (
-              <Button size="sm" onClick={() => void setCursor(page.pagination.next_cursor)}>
-                Older
-              </Button>
-            ) : null}
-          </nav>
-        ) : null}
-      </section>
+      <PageHeader title="Bulk actions" about="What was done to many jobs at once. Kept for 30 days." />
+      <ListPanel
+        label="Bulk actions"
+        noun="bulk action"
+        query={query}
+        rows={rows}
+        waiting={cursor === null ? shown.waiting.length : 0}
+        onShow={() => showWaiting()}
+        empty={<NoActions slug={slug} />}
+        footer={<TotalPager page={page} unit="in all" cursor={cursor} onTurn={(to) => void setCursor(to)} />}
+      >
+        <ul aria-busy={rows === undefined} className="divide-y divide-line">
+          {rows?.map((action) => (
+            <ActionRow key={action.id} action={action} slug={slug} gone={shown.gone.has(action.id)} />
+          )) ?? <Waiting />}
+        </ul>
+      </ListPanel>
     </div>
+  );
+}
+
+function NoActions({ slug }: { readonly slug: string }) {
+  return (
+    <Empty icon={CopyCheck} title="No bulk action yet">
+      <p>Select jobs in the list, or all that match its filters, and act on them together.</p>
+      <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
+        To the jobs
+      </Link>
+    </Empty>
   );
 }
 

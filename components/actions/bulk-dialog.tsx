@@ -1,10 +1,10 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useRef, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useRef, useState } from "react";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { InputField } from "@/components/ui/forms/input-field";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { formatCount, plural } from "@/lib/client/format";
 import { faultsOf } from "@/lib/client/forms/faults";
@@ -30,19 +30,20 @@ interface BulkDialogProps {
   readonly onStarted: (action: JobAction) => void;
 }
 
+const FIELDS = ["priority", "scheduled_for"];
+
 /** Shows how many jobs an action would apply to and which, asks for its value, and starts it. */
 export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogProps) {
   const { slug } = useTenant();
   const [value, setValue] = useState(() => (action === "reschedule" ? localInput(new Date().toISOString()) : "100"));
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [faults, setFaults] = useState<FormFaults>(new Map());
   const [countedAt] = useState(() => new Date().toISOString());
   const preview = useQuery(
     actionPreviewOptions(slug, withValue(request, action, action === "reschedule" ? countedAt : "100")),
   );
   const start = useStartAction(slug);
   const key = useRef(randomKey());
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (start.isPending) return;
     const sent = action === "reschedule" ? instantOf(value) : value;
     if (sent === null) return setFaults(new Map([["scheduled_for", "This must be a date and a time."]]));
@@ -60,61 +61,58 @@ export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogPr
       },
     );
   };
-  const count = preview.data?.count ?? 0;
   const words = ACTION_WORDS[action];
   return (
-    <Dialog title={`${words.verb} many jobs?`} open onClose={onClose}>
-      <form onSubmit={submit} noValidate className="contents">
-        <DialogBody className="flex flex-col gap-4">
-          {preview.isError ? <ProblemPanel error={preview.error} onRetry={() => preview.refetch()} /> : null}
-          {preview.isPending ? <Skeleton className="h-5 w-48" /> : null}
-          {preview.data ? <Counted preview={preview.data} done={words.done} /> : null}
-          {action === "set_priority" ? (
-            <Field label="Priority" hint="1 goes first, 1000 last." error={faults.get("priority")}>
-              {(control) => (
-                <input
-                  {...control}
-                  inputMode="numeric"
-                  value={value}
-                  onChange={(event) => setValue(event.target.value)}
-                  className="field"
-                />
-              )}
-            </Field>
-          ) : null}
-          {action === "reschedule" ? (
-            <Field label="Not before" error={faults.get("scheduled_for")}>
-              {(control) => (
-                <input
-                  {...control}
-                  type="datetime-local"
-                  step={1}
-                  value={value}
-                  onChange={(event) => setValue(event.target.value)}
-                  className="field"
-                />
-              )}
-            </Field>
-          ) : null}
-          {faults.has("") ? (
-            <p role="alert" className="text-bad text-sm">
-              {faults.get("")}
-            </p>
-          ) : null}
-        </DialogBody>
-        <DialogActions>
-          <Button onClick={onClose}>Close</Button>
-          <Button
-            type="submit"
-            variant={action === "cancel" ? "danger" : "primary"}
-            busy={start.isPending}
-            reason={preview.data && count === 0 ? "There is nothing to do." : null}
-          >
-            {preview.data ? `${words.verb} ${counted(preview.data)}` : words.order}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`${words.verb} many jobs?`}
+      submit={preview.data ? `${words.verb} ${counted(preview.data)}` : words.order}
+      danger={action === "cancel"}
+      faults={faults}
+      fields={FIELDS}
+      busy={start.isPending}
+      reason={preview.data?.count === 0 ? "There is nothing to do." : null}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {preview.isError ? <ProblemPanel error={preview.error} onRetry={() => preview.refetch()} /> : null}
+      {preview.isPending ? <Skeleton className="h-5 w-48" /> : null}
+      {preview.data ? <Counted preview={preview.data} done={words.done} /> : null}
+      <ActionValue action={action} value={value} faults={faults} onChange={setValue} />
+    </FormDialog>
+  );
+}
+
+interface ActionValueProps {
+  readonly action: BulkAction;
+  readonly value: string;
+  readonly faults: FormFaults;
+  readonly onChange: (value: string) => void;
+}
+
+/** The field of an action that needs a value; renders nothing for the others. */
+function ActionValue({ action, value, faults, onChange }: ActionValueProps) {
+  if (action === "set_priority") {
+    return (
+      <InputField
+        label="Priority"
+        hint="1 goes first, 1000 last."
+        error={faults.get("priority")}
+        inputMode="numeric"
+        value={value}
+        onText={onChange}
+      />
+    );
+  }
+  if (action !== "reschedule") return null;
+  return (
+    <InputField
+      label="Not before"
+      error={faults.get("scheduled_for")}
+      type="datetime-local"
+      step={1}
+      value={value}
+      onText={onChange}
+    />
   );
 }
 

@@ -1,8 +1,8 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
 import { Time } from "@/components/ui/time";
 import { importedListsKey, importedListsOptions } from "@/lib/client/assets";
 import { formatCount, plural } from "@/lib/client/format";

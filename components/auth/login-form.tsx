@@ -2,9 +2,10 @@
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
-import { Field } from "@/components/ui/field";
+import { Field } from "@/components/ui/forms/field";
 import { formatDuration } from "@/lib/client/format";
 import { type SignIn, signIn } from "@/lib/client/session";
+import { PasswordField } from "./password-field";
 
 interface LoginFormProps {
   readonly email?: string;
@@ -13,24 +14,14 @@ interface LoginFormProps {
 
 /** The login form. Every failure has the same message. */
 export function LoginForm({ email = "", onSignedIn }: LoginFormProps) {
-  const [busy, setBusy] = useState(false);
-  const [answer, setAnswer] = useState<SignIn | null>(null);
-  const [wait, setWait] = useCountdown();
   const password = useRef<HTMLInputElement>(null);
+  const { busy, answer, wait, send } = useSignIn(onSignedIn);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (busy || wait > 0) return;
     const fields = new FormData(event.currentTarget);
-    const as = String(fields.get("email"));
-    setBusy(true);
-    const result = await signIn(as, String(fields.get("password")));
-    setAnswer(result);
-    if (result.kind === "signed-in") return onSignedIn(as);
-    setBusy(false);
-    if (result.kind === "throttled") setWait(result.seconds);
-    password.current?.select();
+    const refused = await send(String(fields.get("email")), String(fields.get("password")));
+    if (refused) password.current?.select();
   };
-  const message = describe(answer, wait);
   return (
     <form onSubmit={submit} method="post" className="flex flex-col gap-4">
       <Field label="Email" required>
@@ -46,22 +37,9 @@ export function LoginForm({ email = "", onSignedIn }: LoginFormProps) {
           />
         )}
       </Field>
-      <Field label="Password" required>
-        {(control) => (
-          <input
-            {...control}
-            ref={password}
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            required
-            maxLength={1024}
-            className="field"
-          />
-        )}
-      </Field>
+      <PasswordField label="Password" ref={password} name="password" autoComplete="current-password" maxLength={1024} />
       <p role="alert" className="min-h-5 text-bad text-sm">
-        {message}
+        {describe(answer, wait)}
       </p>
       <Button
         type="submit"
@@ -74,6 +52,28 @@ export function LoginForm({ email = "", onSignedIn }: LoginFormProps) {
       </Button>
     </form>
   );
+}
+
+/** Signs in, one request at a time, and waits as long as the server asks. */
+function useSignIn(onSignedIn: LoginFormProps["onSignedIn"]) {
+  const [busy, setBusy] = useState(false);
+  const [answer, setAnswer] = useState<SignIn | null>(null);
+  const [wait, setWait] = useCountdown();
+  /** Resolves to true if the user can try again. */
+  const send = async (email: string, password: string): Promise<boolean> => {
+    if (busy || wait > 0) return false;
+    setBusy(true);
+    const result = await signIn(email, password);
+    setAnswer(result);
+    if (result.kind === "signed-in") {
+      await onSignedIn(email);
+      return false;
+    }
+    setBusy(false);
+    if (result.kind === "throttled") setWait(result.seconds);
+    return true;
+  };
+  return { busy, answer, wait, send };
 }
 
 function describe(answer: SignIn | null, wait: number): string {

@@ -2,8 +2,8 @@
 
 import { type FormEvent, useState } from "react";
 import { Button } from "@/components/ui/button";
-import { Field } from "@/components/ui/field";
 import { ApiError, api } from "@/lib/client/http";
+import { PasswordField } from "./password-field";
 
 const MIN = 12;
 const MAX = 256;
@@ -18,57 +18,25 @@ const NONE: Failure = { current: null, next: null, general: null };
 
 /** Changes the password: current and new password, and their problems. Leads to the start page afterwards. */
 export function PasswordForm({ email }: { readonly email: string }) {
-  const [busy, setBusy] = useState(false);
-  const [failed, setFailed] = useState<Failure>(NONE);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+  const { busy, failed, send } = usePasswordChange();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (busy) return;
     const fields = new FormData(event.currentTarget);
-    setBusy(true);
-    setFailed(NONE);
-    try {
-      const body = { current_password: String(fields.get("current")), new_password: String(fields.get("next")) };
-      await api("/me/password", { method: "POST", body });
-      window.location.assign("/");
-    } catch (error) {
-      setFailed(describe(error));
-      setBusy(false);
-    }
+    void send({ current_password: String(fields.get("current")), new_password: String(fields.get("next")) });
   };
   return (
     <form onSubmit={submit} method="post" className="flex flex-col gap-4">
       <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
-      <Field label="Present password" required error={failed.current}>
-        {(control) => (
-          <input
-            {...control}
-            name="current"
-            type="password"
-            autoComplete="current-password"
-            required
-            className="field"
-          />
-        )}
-      </Field>
-      <Field
+      <PasswordField label="Present password" error={failed.current} name="current" autoComplete="current-password" />
+      <PasswordField
         label="New password"
-        required
         hint={`At least ${MIN} characters. A few unrelated words are easy to keep and hard to guess.`}
         error={failed.next}
-      >
-        {(control) => (
-          <input
-            {...control}
-            name="next"
-            type="password"
-            autoComplete="new-password"
-            required
-            minLength={MIN}
-            maxLength={MAX}
-            className="field"
-          />
-        )}
-      </Field>
+        name="next"
+        autoComplete="new-password"
+        minLength={MIN}
+        maxLength={MAX}
+      />
       <p role="alert" className="min-h-5 text-bad text-sm">
         {failed.general}
       </p>
@@ -77,6 +45,24 @@ export function PasswordForm({ email }: { readonly email: string }) {
       </Button>
     </form>
   );
+}
+
+function usePasswordChange() {
+  const [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState<Failure>(NONE);
+  const send = async (body: { readonly current_password: string; readonly new_password: string }) => {
+    if (busy) return;
+    setBusy(true);
+    setFailed(NONE);
+    try {
+      await api("/me/password", { method: "POST", body });
+      window.location.assign("/");
+    } catch (error) {
+      setFailed(describe(error));
+      setBusy(false);
+    }
+  };
+  return { busy, failed, send };
 }
 
 function describe(error: unknown): Failure {

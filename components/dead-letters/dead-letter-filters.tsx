@@ -1,6 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
+import { FilterSelect, Select, sameText } from "@/components/ui/forms/select";
 import { definitionsOptions } from "@/lib/client/jobs/definitions";
 import { TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
 import { useTenant } from "../shell/viewer";
@@ -29,33 +30,20 @@ export function Filters({ chosen, onChange }: FiltersProps) {
   };
   return (
     <div className="flex flex-wrap gap-2">
-      <select
+      <Select
         aria-label="Triage status"
+        options={[["open", "pending or investigating"], ["any", "every status"], ...sameText(TRIAGE_STATUSES)]}
         value={value}
-        onChange={(event) => choose(event.target.value)}
-        className="field w-auto border-line"
-      >
-        <option value="open">pending or investigating</option>
-        <option value="any">every status</option>
-        {TRIAGE_STATUSES.map((one) => (
-          <option key={one} value={one}>
-            {one}
-          </option>
-        ))}
-      </select>
-      <select
+        onChoose={choose}
+        className="w-auto border-line"
+      />
+      <FilterSelect
         aria-label="Definition"
+        any="every definition"
+        options={sameText(keys)}
         value={chosen.definition ?? ""}
-        onChange={(event) => onChange({ ...chosen, definition: event.target.value || null })}
-        className="field w-auto border-line"
-      >
-        <option value="">every definition</option>
-        {[...keys].map((key) => (
-          <option key={key} value={key}>
-            {key}
-          </option>
-        ))}
-      </select>
+        onChoose={(key) => onChange({ ...chosen, definition: key || null })}
+      />
     </div>
   );
 }

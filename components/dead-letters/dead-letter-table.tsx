@@ -3,10 +3,10 @@
 import { NotebookPen, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { cn } from "@/components/ui/cn";
+import { Select, sameText } from "@/components/ui/forms/select";
 import { Link } from "@/components/ui/link";
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
 import { Plain } from "@/components/ui/plain";
-import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { ApiError } from "@/lib/client/http";
@@ -19,128 +19,122 @@ import { RetryLink } from "../jobs/retry-links";
 import { useReason, useTenant } from "../shell/viewer";
 import { TriageDialog } from "./triage-dialog";
 
-const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
-
-/** The dead letters of a page; undefined while the first answer is loading. */
-export function DeadLetterTable({
-  letters,
-  gone,
-}: {
+interface DeadLetterTableProps {
+  /** Undefined while the first answer is loading. */
   readonly letters: readonly DeadLetter[] | undefined;
   /** Letters that no longer match the filter. They stay in place until the user asks for the newest. */
   readonly gone: ReadonlySet<string>;
-}) {
+}
+
+/** The dead letters of a page. */
+export function DeadLetterTable({ letters, gone }: DeadLetterTableProps) {
   const actions = useActOnJob();
   const [noting, setNoting] = useState<string | null>(null);
   return (
     <>
-      <table aria-busy={letters === undefined} className="w-full">
-        <caption className="sr-only">Dead letters, newest job first</caption>
-        <thead>
-          <tr>
-            <th scope="col" className={`${HEAD} sm:pl-4`}>
-              Job
-            </th>
-            <th scope="col" className={`${HEAD} hidden w-28 text-right sm:table-cell`}>
-              Failed
-            </th>
-            <th scope="col" className={`${HEAD} hidden w-40 sm:table-cell`}>
-              Status
-            </th>
-            <th scope="col" className={`${HEAD} w-20`}>
-              <span className="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {letters?.map((letter) => (
-            <LetterRow
-              key={letter.id}
-              letter={letter}
-              gone={gone.has(letter.id)}
-              actions={actions}
-              onNote={setNoting}
-            />
-          )) ?? <Waiting />}
-        </tbody>
-      </table>
+      <DataTable
+        caption="Dead letters, newest job first"
+        columns={[...COLUMNS, actionsColumn(actions, setNoting)]}
+        rows={letters}
+        rowKey={({ id }) => id}
+        rowClass="h-16 hover:bg-hover"
+        rowAttributes={({ id }) => ({ "data-job-id": id, className: gone.has(id) && "text-muted" })}
+        loading={{ rows: 4, className: "h-16" }}
+      />
       {actions.question}
-      {noting ? <TriageDialog id={noting} onClose={() => setNoting(null)} /> : null}
+      {noting === null ? null : <TriageDialog id={noting} onClose={() => setNoting(null)} />}
     </>
   );
 }
 
-interface LetterRowProps {
-  readonly letter: DeadLetter;
-  readonly gone: boolean;
-  readonly actions: ActOnJob;
-  readonly onNote: (id: string) => void;
-}
+const COLUMNS: readonly Column<DeadLetter>[] = [
+  { id: "job", head: "Job", className: "max-w-0 py-1.5", cell: (letter) => <FailedJob letter={letter} /> },
+  {
+    id: "failed",
+    head: "Failed",
+    from: "sm",
+    width: "w-28",
+    align: "right",
+    className: "whitespace-nowrap text-muted text-sm",
+    cell: ({ job }) => (job.finished_at ? <Time value={job.finished_at} /> : null),
+  },
+  { id: "status", head: "Status", from: "sm", width: "w-40", cell: (letter) => <TriageSelect letter={letter} /> },
+];
+
+const actionsColumn = (actions: ActOnJob, onNote: (id: string) => void): Column<DeadLetter> => ({
+  id: "actions",
+  head: "Actions",
+  headHidden: true,
+  width: "w-20",
+  className: "px-2 sm:pr-3",
+  cell: (letter) => <LetterActions letter={letter} actions={actions} onNote={onNote} />,
+});
 
 /** The link below has the same information. */
 const saysRetry = ({ note, retried_by_id: id }: DeadLetter): boolean =>
   id !== null && note === `Retried as job ${id} with another payload.`;
 
-function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
+function FailedJob({ letter }: { readonly letter: DeadLetter }) {
   const { slug } = useTenant();
   const { job } = letter;
   return (
-    <tr data-job-id={letter.id} className={cn("h-16 border-line border-t hover:bg-hover", gone && "text-muted")}>
-      <td className="max-w-0 px-3 py-1.5 sm:pl-4">
-        <Link
-          href={`/t/${slug}/jobs/${letter.id}`}
-          className="block truncate rounded-sm font-medium text-sm hover:underline"
-        >
-          {job.definition_key}
-        </Link>
-        <p className="truncate text-bad text-xs" title={job.error_type ?? undefined}>
-          <Plain oneLine text={messageBeforeTrace(job.last_error ?? job.error_type ?? "It failed.")} />
-        </p>
-        {/* Always present, so that no row grows when its job is retried or gets a note. */}
-        <p className="h-4 truncate text-muted text-xs">
-          {letter.retried_by_id ? <RetryLink id={letter.retried_by_id}>Retried as</RetryLink> : null}
-          {letter.note && !saysRetry(letter) ? (
-            <>
-              {letter.retried_by_id ? " · " : null}
-              <Plain oneLine text={letter.note} />
-            </>
-          ) : null}
-        </p>
-        <div className="mt-1 w-40 sm:hidden">
-          <TriageSelect letter={letter} />
-        </div>
-      </td>
-      <td className="hidden whitespace-nowrap px-3 text-right text-muted text-sm sm:table-cell">
-        {job.finished_at ? <Time value={job.finished_at} /> : null}
-      </td>
-      <td className="hidden px-3 sm:table-cell">
+    <>
+      <Link
+        href={`/t/${slug}/jobs/${letter.id}`}
+        className="block truncate rounded-sm font-medium text-sm hover:underline"
+      >
+        {job.definition_key}
+      </Link>
+      <p className="truncate text-bad text-xs" title={job.error_type ?? undefined}>
+        <Plain oneLine text={messageBeforeTrace(job.last_error ?? job.error_type ?? "It failed.")} />
+      </p>
+      {/* Always present, so that no row grows when its job is retried or gets a note. */}
+      <p className="h-4 truncate text-muted text-xs">
+        {letter.retried_by_id ? <RetryLink id={letter.retried_by_id}>Retried as</RetryLink> : null}
+        {letter.note && !saysRetry(letter) ? (
+          <>
+            {letter.retried_by_id ? " · " : null}
+            <Plain oneLine text={letter.note} />
+          </>
+        ) : null}
+      </p>
+      <div className="mt-1 w-40 sm:hidden">
         <TriageSelect letter={letter} />
-      </td>
-      <td className="px-2 sm:pr-3">
-        <div className="flex items-center justify-end gap-0.5">
-          <Button
-            variant="ghost"
-            size="icon"
-            aria-label={`Note and history of ${job.definition_key}`}
-            title="Note and history"
-            onClick={() => onNote(letter.id)}
-          >
-            <NotebookPen aria-hidden className="size-3.5" />
-          </Button>
-          <Button
-            variant="ghost"
-            size="icon"
-            aria-label={`Put back ${job.definition_key}`}
-            title="Put back"
-            reason={actions.reasonAgainst("retry", job)}
-            busy={actions.busyId === job.id}
-            onClick={() => actions.act("retry", job)}
-          >
-            <RotateCcw aria-hidden className="size-3.5" />
-          </Button>
-        </div>
-      </td>
-    </tr>
+      </div>
+    </>
+  );
+}
+
+interface LetterActionsProps {
+  readonly letter: DeadLetter;
+  readonly actions: ActOnJob;
+  readonly onNote: (id: string) => void;
+}
+
+function LetterActions({ letter: { id, job }, actions, onNote }: LetterActionsProps) {
+  return (
+    <div className="flex items-center justify-end gap-0.5">
+      <Button
+        variant="ghost"
+        size="icon"
+        aria-label={`Note and history of ${job.definition_key}`}
+        title="Note and history"
+        onClick={() => onNote(id)}
+      >
+        <NotebookPen aria-hidden className="size-3.5" />
+      </Button>
+      <Button
+        variant="ghost"
+        size="icon"
+        aria-label={`Put back ${job.definition_key}`}
+        title="Put back"
+        reason={actions.reasonAgainst("retry", job)}
+        busy={actions.busyId === job.id}
+        onClick={() => actions.act("retry", job)}
+      >
+        <RotateCcw aria-hidden className="size-3.5" />
+      </Button>
+    </div>
   );
 }
 
@@ -164,31 +158,14 @@ function TriageSelect({ letter }: { readonly letter: DeadLetter }) {
     );
   };
   return (
-    <select
+    <Select
       aria-label={`Triage status of ${letter.job.definition_key}`}
+      options={sameText(TRIAGE_STATUSES)}
       value={letter.status}
       disabled={noUpdate !== null}
       title={noUpdate ?? undefined}
-      onChange={(event) => choose(event.target.value)}
-      className="field border-line"
-    >
-      {TRIAGE_STATUSES.map((status) => (
-        <option key={status} value={status}>
-          {status}
-        </option>
-      ))}
-    </select>
+      onChoose={choose}
+      className="border-line"
+    />
   );
-}
-
-const ROWS = ["a", "b", "c", "d"];
-
-function Waiting() {
-  return ROWS.map((key) => (
-    <tr key={key} className="h-16 border-line border-t">
-      <td className="px-3 sm:pl-4" colSpan={4}>
-        <Skeleton className="h-4 w-56 max-w-full" />
-      </td>
-    </tr>
-  ));
 }

@@ -1,10 +1,11 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { Dialog, DialogBody } from "@/components/ui/dialog";
+import { DialogForm } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { TextAreaField } from "@/components/ui/forms/input-field";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -15,6 +16,8 @@ import type { DeadLetterDetail, JobEvent } from "@/lib/contract";
 import { JOB_STATUSES } from "@/lib/queue/states";
 import { STATUS_LOOKS } from "../jobs/status";
 import { useReason, useTenant } from "../shell/viewer";
+
+const FIELDS = ["note"];
 
 /** The note of a dead letter, and the history of actions on its job. */
 export function TriageDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
@@ -43,9 +46,8 @@ function Loaded({ letter, onClose }: { readonly letter: DeadLetterDetail; readon
   const triage = useTriage(slug);
   const noUpdate = useReason("jobs:update");
   const [note, setNote] = useState(letter.note);
-  const [fault, setFault] = useState<string | null>(null);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const submit = () =>
     triage.mutate(
       { id: letter.id, change: { note } },
       {
@@ -53,46 +55,47 @@ function Loaded({ letter, onClose }: { readonly letter: DeadLetterDetail; readon
           toast({ title: "Noted" });
           onClose();
         },
-        onError: (error) => setFault([...faultsOf(error).values()].join("; ")),
+        onError: (error) => setFaults(new Map([["note", [...faultsOf(error).values()].join("; ")]])),
       },
     );
-  };
   return (
-    <form onSubmit={submit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <Field label="Note" error={fault}>
-          {(control) => (
-            <textarea
-              {...control}
-              rows={3}
-              maxLength={2000}
-              readOnly={noUpdate !== null}
-              value={note}
-              onChange={(event) => setNote(event.target.value)}
-              className="field"
-            />
-          )}
-        </Field>
-        <section aria-label="History" className="flex flex-col gap-2">
-          <h3 className="font-medium text-sm">History</h3>
-          {letter.history.length === 0 ? (
-            <p className="text-muted text-sm">No changes to this job yet.</p>
-          ) : (
-            <ol className="flex flex-col divide-y divide-line rounded-md border border-line">
-              {letter.history.map((event) => (
-                <EventLine key={`${event.at} ${event.action}`} event={event} />
-              ))}
-            </ol>
-          )}
-        </section>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={triage.isPending} reason={noUpdate}>
-          Save note
-        </Button>
-      </DialogActions>
-    </form>
+    <DialogForm
+      submit="Save note"
+      faults={faults}
+      fields={FIELDS}
+      busy={triage.isPending}
+      reason={noUpdate}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextAreaField
+        label="Note"
+        error={faults.get("note")}
+        rows={3}
+        maxLength={2000}
+        readOnly={noUpdate !== null}
+        value={note}
+        onText={setNote}
+      />
+      <History events={letter.history} />
+    </DialogForm>
+  );
+}
+
+function History({ events }: { readonly events: readonly JobEvent[] }) {
+  return (
+    <section aria-label="History" className="flex flex-col gap-2">
+      <h3 className="font-medium text-sm">History</h3>
+      {events.length === 0 ? (
+        <p className="text-muted text-sm">No changes to this job yet.</p>
+      ) : (
+        <ol className="flex flex-col divide-y divide-line rounded-md border border-line">
+          {events.map((event) => (
+            <EventLine key={`${event.at} ${event.action}`} event={event} />
+          ))}
+        </ol>
+      )}
+    </section>
   );
 }
 

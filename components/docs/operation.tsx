@@ -1,4 +1,5 @@
 import { FoldMark } from "@/components/ui/fold-mark";
+import { ScrollPre } from "@/components/ui/scroll-pre";
 import type { FieldLine, Operation } from "@/lib/contract/reference";
 
 /** One operation: its permission, its input, its answers, and how to call it. */
@@ -89,13 +90,9 @@ function Code({ title, label, text }: { readonly title: string; readonly label: 
 export function Pre({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     <section aria-label={label} className="min-w-0">
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
-        className="max-h-[32rem] overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-xs"
-      >
+      <ScrollPre className="max-h-[32rem] overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-xs">
         {text}
-      </pre>
+      </ScrollPre>
     </section>
   );
 }

@@ -2,12 +2,12 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Copy, RotateCcw } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { CopyButton } from "@/components/ui/copy-button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { JsonView } from "@/components/ui/json-view";
 import { Link } from "@/components/ui/link";
+import { CopiedCode, FactRow } from "@/components/ui/lists/fact-row";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -77,7 +77,6 @@ export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
 }
 
 function Loaded({ event }: { readonly event: Event }) {
-  const { slug } = useTenant();
   return (
     <>
       <section aria-label="What it started" className="flex flex-col gap-2">
@@ -89,44 +88,51 @@ function Loaded({ event }: { readonly event: Event }) {
       <div className="shrink-0">
         <JsonView title="Data" value={event.data} empty="The event has no data." />
       </div>
-      <dl className="grid grid-cols-[5.5rem_minmax(0,1fr)] sm:grid-cols-[10rem_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
-        <Row name="Received">
-          <Time value={event.received_at} kind="absolute" />
-        </Row>
-        <Row name="From">
-          {SOURCE_WORDS[event.source]}
-          {event.caused_by_job_id === null ? null : (
-            <>
-              {" · "}
-              <Link href={`/t/${slug}/jobs/${event.caused_by_job_id}`} className="text-accent underline">
-                the job that caused it
-              </Link>
-            </>
-          )}
-        </Row>
-        <Row name="Event id">
-          <Code text={event.id} />
-        </Row>
-        {event.producer_id === null ? null : (
-          <Row name="Producer's id">
-            <Code text={event.producer_id} />
-          </Row>
-        )}
-        <Row name="Chain">
-          <Code text={event.correlation_id} />
-          <span className="text-muted text-xs">
-            depth {event.depth} ·{" "}
-            <Link
-              href={`/t/${slug}/jobs/events?correlation=${encodeURIComponent(event.correlation_id)}`}
-              className="text-accent underline"
-            >
-              its events
-            </Link>
-          </span>
-        </Row>
-      </dl>
+      <EventFacts event={event} />
       <ChainPanel correlation={event.correlation_id} current={event.id} />
     </>
+  );
+}
+
+function EventFacts({ event }: { readonly event: Event }) {
+  const { slug } = useTenant();
+  return (
+    <dl className="grid grid-cols-[5.5rem_minmax(0,1fr)] sm:grid-cols-[10rem_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
+      <FactRow className="px-3" name="Received">
+        <Time value={event.received_at} kind="absolute" />
+      </FactRow>
+      <FactRow className="px-3" name="From">
+        {SOURCE_WORDS[event.source]}
+        {event.caused_by_job_id === null ? null : (
+          <>
+            {" · "}
+            <Link href={`/t/${slug}/jobs/${event.caused_by_job_id}`} className="text-accent underline">
+              the job that caused it
+            </Link>
+          </>
+        )}
+      </FactRow>
+      <FactRow className="px-3" name="Event id">
+        <CopiedCode text={event.id} />
+      </FactRow>
+      {event.producer_id === null ? null : (
+        <FactRow className="px-3" name="Producer's id">
+          <CopiedCode text={event.producer_id} />
+        </FactRow>
+      )}
+      <FactRow className="px-3" name="Chain">
+        <CopiedCode text={event.correlation_id} />
+        <span className="text-muted text-xs">
+          depth {event.depth} ·{" "}
+          <Link
+            href={`/t/${slug}/jobs/events?correlation=${encodeURIComponent(event.correlation_id)}`}
+            className="text-accent underline"
+          >
+            its events
+          </Link>
+        </span>
+      </FactRow>
+    </dl>
   );
 }
 
@@ -140,25 +146,5 @@ function Replays({ event: { replays } }: { readonly event: Event }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="col-span-2 grid min-h-9 grid-cols-subgrid items-center px-3 py-1.5">
-      <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
-  );
-}
-
-function Code({ text }: { readonly text: string }) {
-  return (
-    <span className="flex items-center">
-      <code className="min-w-0 break-all font-mono text-xs">
-        <Plain text={text} />
-      </code>
-      <CopyButton text={text} label="Copy" />
-    </span>
   );
 }

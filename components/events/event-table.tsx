@@ -1,14 +1,12 @@
 "use client";
 
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
 import { Plain } from "@/components/ui/plain";
-import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useFirst } from "@/lib/client/use-first";
 import type { EventRow } from "@/lib/contract";
 import { EventOutcome } from "./event-outcome";
 import { SOURCE_WORDS } from "./words";
-
-const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
 interface EventTableProps {
   /** Undefined while the first answer is loading. */
@@ -18,69 +16,74 @@ interface EventTableProps {
 
 export function EventTable({ events, onOpen }: EventTableProps) {
   return (
-    <table aria-busy={events === undefined} className="w-full table-fixed border-collapse">
-      <caption className="sr-only">Events, newest first</caption>
-      <thead>
-        <tr>
-          <th scope="col" className={`${HEAD} sm:pl-4`}>
-            Event
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-28 md:table-cell`}>
-            From
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-28 sm:table-cell`}>
-            Received
-          </th>
-          <th scope="col" className={`${HEAD} w-1/2`}>
-            What it started
-          </th>
-        </tr>
-      </thead>
-      <tbody>{events?.map((event) => <Row key={event.id} event={event} onOpen={onOpen} />) ?? <Waiting />}</tbody>
-    </table>
+    <DataTable
+      caption="Events, newest first"
+      columns={[nameColumn(onOpen), ...COLUMNS]}
+      rows={events}
+      rowKey={({ id }) => id}
+      rowClass="align-top hover:bg-hover"
+      rowAttributes={({ id }) => ({ "data-event-id": id })}
+      loading={{ rows: 4, className: "h-14" }}
+      className="table-fixed"
+    />
   );
 }
 
-function Row({ event, onOpen }: { readonly event: EventRow; readonly onOpen: (id: string) => void }) {
+const nameColumn = (onOpen: (id: string) => void): Column<EventRow> => ({
+  id: "event",
+  head: "Event",
+  className: "py-2",
+  cell: ({ id, name, received_at: at }) => (
+    <>
+      <button
+        type="button"
+        onClick={() => onOpen(id)}
+        className="block min-h-6 max-w-full truncate rounded-sm text-left font-medium text-sm hover:underline"
+      >
+        <Plain oneLine text={name} />
+      </button>
+      <p className="truncate text-muted text-xs">
+        <span className="sm:hidden">
+          <Time value={at} /> ·{" "}
+        </span>
+        <span className="font-mono">{id}</span>
+      </p>
+    </>
+  ),
+});
+
+const COLUMNS: readonly Column<EventRow>[] = [
+  {
+    id: "from",
+    head: "From",
+    from: "md",
+    width: "w-28",
+    className: "py-2 text-sm",
+    cell: ({ source }) => SOURCE_WORDS[source],
+  },
+  {
+    id: "received",
+    head: "Received",
+    from: "sm",
+    width: "w-28",
+    className: "py-2 text-muted text-sm",
+    cell: ({ received_at: at }) => <Time value={at} />,
+  },
+  {
+    id: "started",
+    head: "What it started",
+    width: "w-1/2",
+    className: "py-2",
+    cell: (event) => <Started event={event} />,
+  },
+];
+
+/** An event that was pending at first keeps the height of its outcome, so that the rows below do not move. */
+function Started({ event }: { readonly event: EventRow }) {
   const wasPending = useFirst(event.status === "pending");
   return (
-    <tr data-event-id={event.id} className="border-line border-t align-top hover:bg-hover">
-      <td className="px-3 py-2 sm:pl-4">
-        <button
-          type="button"
-          onClick={() => onOpen(event.id)}
-          className="block min-h-6 max-w-full truncate rounded-sm text-left font-medium text-sm hover:underline"
-        >
-          <Plain oneLine text={event.name} />
-        </button>
-        <p className="truncate text-muted text-xs">
-          <span className="sm:hidden">
-            <Time value={event.received_at} /> ·{" "}
-          </span>
-          <span className="font-mono">{event.id}</span>
-        </p>
-      </td>
-      <td className="hidden px-3 py-2 text-sm md:table-cell">{SOURCE_WORDS[event.source]}</td>
-      <td className="hidden px-3 py-2 text-muted text-sm sm:table-cell">
-        <Time value={event.received_at} />
-      </td>
-      <td className="px-3 py-2">
-        <div className={wasPending ? "h-10 overflow-hidden" : undefined}>
-          <EventOutcome event={event} />
-        </div>
-      </td>
-    </tr>
+    <div className={wasPending ? "h-10 overflow-hidden" : undefined}>
+      <EventOutcome event={event} />
+    </div>
   );
-}
-
-const ROWS = ["a", "b", "c", "d"];
-
-function Waiting() {
-  return ROWS.map((key) => (
-    <tr key={key} className="h-14 border-line border-t">
-      <td className="px-3 sm:pl-4" colSpan={4}>
-        <Skeleton className="h-4 w-56 max-w-full" />
-      </td>
-    </tr>
-  ));
 }

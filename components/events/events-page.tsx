@@ -5,9 +5,10 @@ import { SearchX, Send } from "lucide-react";
 import { parseAsString, useQueryStates } from "nuqs";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { ListBar } from "@/components/ui/list-bar";
-import { Pager } from "@/components/ui/pager";
-import { Empty, ProblemPanel } from "@/components/ui/states";
+import { ListPanel } from "@/components/ui/lists/list-panel";
+import { Pager } from "@/components/ui/lists/pager";
+import { PageHeader } from "@/components/ui/page-header";
+import { Empty } from "@/components/ui/states";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
@@ -35,70 +36,92 @@ export function EventsPage() {
   useRefresh(eventKeys.all(slug));
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
   const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place));
-  const narrowed = place.name !== null || place.correlation !== null || place.cursor !== null;
   const open = (id: string | null) => void setPlace({ event: id });
   return (
     <div className="flex flex-col gap-4">
-      <header className="flex flex-wrap items-center gap-3">
-        <div className="min-w-0 flex-1 basis-56">
-          <h1 className="font-semibold text-xl tracking-tight">Events</h1>
-          <p className="text-muted text-sm">What happened, which triggers it met, and what they started.</p>
-        </div>
-        <span className="hidden lg:block">
-          <LiveIndicator />
-        </span>
-        <Button variant="primary" reason={noSend} onClick={() => setDraft(BLANK)}>
-          <Send aria-hidden className="size-4" />
-          Send event
-        </Button>
-      </header>
+      <EventsHeader noSend={noSend} onSend={() => setDraft(BLANK)} />
       <NameFilter
         name={place.name}
         correlation={place.correlation}
         onChange={(change) => void setPlace({ ...change, cursor: null })}
       />
-      <section aria-label="Events" className="panel overflow-clip">
-        <ListBar
-          noun="event"
-          waiting={place.cursor === null ? shown.waiting.length : 0}
-          onShow={() => showWaiting()}
-          read={rows !== undefined}
-          staleSince={query.isError && rows ? query.dataUpdatedAt : null}
-          onRetry={() => void query.refetch()}
-        />
-        {query.isError && !rows ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : rows?.length === 0 && narrowed ? (
-          <Empty icon={SearchX} title="No event matches">
-            <Button onClick={() => void setPlace({ name: null, correlation: null, cursor: null })}>Show all</Button>
-          </Empty>
-        ) : rows?.length === 0 ? (
-          <FirstEvent noSend={noSend} onSend={() => setDraft(BLANK)} />
-        ) : (
-          <EventTable events={rows} onOpen={open} />
-        )}
-        {query.data && (place.cursor || query.data.pagination.has_more) ? (
-          <Pager
-            label="Newest first"
-            cursor={place.cursor}
-            next={query.data.pagination.next_cursor}
-            onTurn={(cursor) => void setPlace({ cursor })}
-          />
-        ) : null}
-      </section>
-      {event !== null && draft === null ? (
-        <EventDialog id={event} onClose={() => open(null)} onSendAgain={noSend === null ? setDraft : null} />
-      ) : null}
-      {draft === null ? null : (
-        <SendEventDialog
-          draft={draft}
-          onClose={() => setDraft(null)}
-          onSent={(id) => {
-            setDraft(null);
-            open(id);
-          }}
-        />
-      )}
+      <ListPanel
+        label="Events"
+        noun="event"
+        query={query}
+        rows={rows}
+        waiting={place.cursor === null ? shown.waiting.length : 0}
+        onShow={() => showWaiting()}
+        empty={
+          place.name !== null || place.correlation !== null || place.cursor !== null ? (
+            <NoMatch onClear={() => void setPlace({ name: null, correlation: null, cursor: null })} />
+          ) : (
+            <FirstEvent noSend={noSend} onSend={() => setDraft(BLANK)} />
+          )
+        }
+        footer={
+          query.data && (place.cursor || query.data.pagination.has_more) ? (
+            <Pager
+              label="Newest first"
+              cursor={place.cursor}
+              next={query.data.pagination.next_cursor}
+              onTurn={(cursor) => void setPlace({ cursor })}
+            />
+          ) : null
+        }
+      >
+        <EventTable events={rows} onOpen={open} />
+      </ListPanel>
+      <EventDialogs shown={event} draft={draft} onShow={open} onDraft={setDraft} />
     </div>
   );
+}
+
+function EventsHeader({ noSend, onSend }: { readonly noSend: string | null; readonly onSend: () => void }) {
+  return (
+    <PageHeader title="Events" about="What happened, which triggers it met, and what they started.">
+      <span className="hidden lg:block">
+        <LiveIndicator />
+      </span>
+      <Button variant="primary" reason={noSend} onClick={onSend}>
+        <Send aria-hidden className="size-4" />
+        Send event
+      </Button>
+    </PageHeader>
+  );
+}
+
+function NoMatch({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <Empty icon={SearchX} title="No event matches">
+      <Button onClick={onClear}>Show all</Button>
+    </Empty>
+  );
+}
+
+interface EventDialogsProps {
+  /** The id of the event that is open. */
+  readonly shown: string | null;
+  readonly draft: EventDraft | null;
+  readonly onShow: (id: string | null) => void;
+  readonly onDraft: (draft: EventDraft | null) => void;
+}
+
+/** The open event, or above it the one that is being composed. */
+function EventDialogs({ shown, draft, onShow, onDraft }: EventDialogsProps) {
+  const noSend = useReason("events:publish");
+  if (draft !== null) {
+    return (
+      <SendEventDialog
+        draft={draft}
+        onClose={() => onDraft(null)}
+        onSent={(id) => {
+          onDraft(null);
+          onShow(id);
+        }}
+      />
+    );
+  }
+  if (shown === null) return null;
+  return <EventDialog id={shown} onClose={() => onShow(null)} onSendAgain={noSend === null ? onDraft : null} />;
 }

@@ -1,8 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { useToast } from "@/components/ui/toast";
 import { plural } from "@/lib/client/format";
 import { randomKey } from "@/lib/client/forms/random-key";
@@ -35,22 +34,22 @@ export function ReplayDialog({ event, onClose }: { readonly event: Event; readon
       },
     );
   return (
-    <Dialog title="Replay this event?" open onClose={onClose}>
-      <DialogBody className="flex flex-col gap-2 text-sm">
-        <p>
-          Every trigger that listens to <code className="break-all font-mono text-xs">{event.name}</code> now and whose
-          condition holds starts its job, with the data, time and id that the event had.
-        </p>
-        <p className="text-muted">
-          A job is not started again while its dedupe key is taken. The replay is recorded under your name.
-        </p>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button variant="primary" busy={replay.isPending} onClick={confirm}>
-          Replay event
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ConfirmDialog
+      title="Replay this event?"
+      keep="Cancel"
+      action="Replay event"
+      danger={false}
+      busy={replay.isPending}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>
+        Every trigger that listens to <code className="break-all font-mono text-xs">{event.name}</code> now and whose
+        condition holds starts its job, with the data, time and id that the event had.
+      </p>
+      <p className="text-muted">
+        A job is not started again while its dedupe key is taken. The replay is recorded under your name.
+      </p>
+    </ConfirmDialog>
   );
 }

@@ -1,14 +1,16 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useRef, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { Combobox } from "@/components/ui/forms/combobox";
+import { Field } from "@/components/ui/forms/field";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { InputField, TextAreaField } from "@/components/ui/forms/input-field";
 import { useToast } from "@/components/ui/toast";
 import { plural } from "@/lib/client/format";
 import { faultsOf } from "@/lib/client/forms/faults";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { isRecord } from "@/lib/client/is-record";
 import { eventsOptions, usePublishEvent } from "@/lib/client/triggers/events";
 import { parseJsonText } from "@/lib/client/triggers/schema-form";
@@ -24,22 +26,50 @@ interface SendEventDialogProps {
   readonly onSent: (id: string) => void;
 }
 
+const FIELDS = ["name", "data", "producer_id"];
+
 /** Publishes an event by hand. It starts jobs like any other event. */
-export function SendEventDialog(props: SendEventDialogProps) {
+export function SendEventDialog({ draft, onClose, onSent }: SendEventDialogProps) {
+  const { fields, set, data, faults, submit, pending } = useNewEvent(draft, onSent);
   return (
-    <Dialog
+    <FormDialog
       wide
       title="Send an event"
       description="It is a real one: triggers that match it start their jobs."
-      open
-      onClose={props.onClose}
+      submit="Send event"
+      faults={faults}
+      fields={FIELDS}
+      busy={pending}
+      onSubmit={submit}
+      onClose={onClose}
     >
-      <SendForm {...props} />
-    </Dialog>
+      <NameField value={fields.name} error={faults.get("name")} onText={set("name")} />
+      <TextAreaField
+        label="Data"
+        hint="A JSON object"
+        error={faults.get("data")}
+        rows={7}
+        spellCheck={false}
+        value={fields.data}
+        onText={set("data")}
+        className="font-mono"
+      />
+      <InputField
+        label="Your own id of it"
+        hint="Sent twice, it is stored once"
+        error={faults.get("producer_id")}
+        autoComplete="off"
+        maxLength={200}
+        value={fields.producer_id}
+        onText={set("producer_id")}
+      />
+      <EventCurl name={fields.name.trim() || "…"} data={data ?? {}} />
+    </FormDialog>
   );
 }
 
-function SendForm({ draft, onClose, onSent }: SendEventDialogProps) {
+/** The state of an event that is being composed. The same content is sent under the same idempotency key. */
+function useNewEvent(draft: EventDraft, onSent: (id: string) => void) {
   const { slug } = useTenant();
   const toast = useToast();
   const publish = usePublishEvent(slug);
@@ -48,12 +78,11 @@ function SendForm({ draft, onClose, onSent }: SendEventDialogProps) {
     data: JSON.stringify(draft.data, null, 2),
     producer_id: "",
   });
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
-  const intent = useRef({ text: "", key: "" });
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const { keyFor, forget } = useIntentKey();
   const { value, fault } = parseJsonText(fields.data);
   const data = isRecord(value) ? value : null;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (publish.isPending) return;
     if (!data) return setFaults(new Map([["data", fault ?? "This must be an object in braces."]]));
     const body: NewEventBody = {
@@ -61,10 +90,8 @@ function SendForm({ draft, onClose, onSent }: SendEventDialogProps) {
       data,
       ...(fields.producer_id === "" ? {} : { producer_id: fields.producer_id }),
     };
-    const text = JSON.stringify(body);
-    if (intent.current.text !== text) intent.current = { text, key: randomKey() };
     publish.mutate(
-      { body, key: intent.current.key },
+      { body, key: keyFor(body) },
       {
         onSuccess: (sent) => {
           const detail = sent.duplicate ? "It was there already." : `${plural(sent.started_count, "job")} started`;
@@ -72,81 +99,40 @@ function SendForm({ draft, onClose, onSent }: SendEventDialogProps) {
           onSent(sent.id);
         },
         onError: (error) => {
-          intent.current = { text: "", key: "" };
+          forget();
           setFaults(faultsOf(error));
         },
       },
     );
   };
-  const set = (name: keyof typeof fields) => (event: { target: { value: string } }) =>
-    setFields((now) => ({ ...now, [name]: event.target.value }));
-  return (
-    <form onSubmit={submit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <Field label="Name" required error={faults.get("name")}>
-          {(control) => (
-            <input
-              {...control}
-              list="sent-names"
-              autoComplete="off"
-              spellCheck={false}
-              value={fields.name}
-              onChange={set("name")}
-              className="field font-mono"
-            />
-          )}
-        </Field>
-        <Names />
-        <Field label="Data" hint="A JSON object" error={faults.get("data")}>
-          {(control) => (
-            <textarea
-              {...control}
-              rows={7}
-              spellCheck={false}
-              value={fields.data}
-              onChange={set("data")}
-              className="field font-mono"
-            />
-          )}
-        </Field>
-        <Field label="Your own id of it" hint="Sent twice, it is stored once" error={faults.get("producer_id")}>
-          {(control) => (
-            <input
-              {...control}
-              autoComplete="off"
-              maxLength={200}
-              value={fields.producer_id}
-              onChange={set("producer_id")}
-              className="field"
-            />
-          )}
-        </Field>
-        <p role="alert" className="text-bad text-sm empty:hidden">
-          {faults.get("")}
-        </p>
-        <EventCurl name={fields.name.trim() || "…"} data={data ?? {}} />
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={publish.isPending}>
-          Send event
-        </Button>
-      </DialogActions>
-    </form>
-  );
+  const set = (name: keyof typeof fields) => (text: string) => setFields((now) => ({ ...now, [name]: text }));
+  return { fields, set, data, faults, submit, pending: publish.isPending };
 }
 
-/** Names of stored events, and names that triggers listen to. */
-function Names() {
+interface NameFieldProps {
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly onText: (text: string) => void;
+}
+
+/** Suggests the names of stored events, and the names that triggers listen to. */
+function NameField({ value, error, onText }: NameFieldProps) {
   const { slug } = useTenant();
   const seen = useQuery(eventsOptions(slug, { limit: 200 })).data?.data ?? [];
   const heard = useQuery(triggersOptions(slug, { kind: "event", q: null, cursor: null })).data?.data ?? [];
   const names = [...new Set([...seen.map(({ name }) => name), ...heard.flatMap((one) => one.event_name ?? [])])].sort();
   return (
-    <datalist id="sent-names">
-      {names.map((name) => (
-        <option key={name} value={name} />
-      ))}
-    </datalist>
+    <Field label="Name" required error={error}>
+      {(control) => (
+        <Combobox
+          {...control}
+          suggestions={names.map((name) => ({ value: name }))}
+          spellCheck={false}
+          value={value}
+          onText={onText}
+          className="font-mono"
+        />
+      )}
+    </Field>
   );
 }

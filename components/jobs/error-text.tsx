@@ -3,6 +3,7 @@
 import { cn } from "@/components/ui/cn";
 import { FoldMark } from "@/components/ui/fold-mark";
 import { Plain } from "@/components/ui/plain";
+import { ScrollPre } from "@/components/ui/scroll-pre";
 
 /** Returns the message of an error, without the stack trace that follows it. */
 export function messageBeforeTrace(text: string): string {
@@ -40,26 +41,18 @@ export function ErrorText({ type, text }: ErrorProps) {
   return (
     <>
       <p className="font-medium text-bad text-xs">{(type ?? "error").replaceAll("_", " ")}</p>
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
-        className="max-h-40 overflow-y-auto whitespace-pre-wrap break-words font-mono text-xs"
-      >
+      <ScrollPre className="max-h-40 overflow-y-auto whitespace-pre-wrap break-words font-mono text-xs">
         <Plain text={message} />
-      </pre>
+      </ScrollPre>
       {trace ? (
         <details className="mt-1">
           <summary className="inline-flex min-h-6 items-center gap-1 text-muted text-xs">
             <FoldMark />
             Trace
           </summary>
-          <pre
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-            tabIndex={0}
-            className="max-h-64 overflow-auto font-mono text-muted text-xs"
-          >
+          <ScrollPre className="max-h-64 overflow-auto font-mono text-muted text-xs">
             <Plain text={trace} />
-          </pre>
+          </ScrollPre>
         </details>
       ) : null}
     </>

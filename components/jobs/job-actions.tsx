@@ -1,8 +1,7 @@
 "use client";
 
 import { type ReactNode, useRef, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { useToast } from "@/components/ui/toast";
 import { ApiError } from "@/lib/client/http";
 import { type JobAction, useJobAction } from "@/lib/client/jobs/jobs";
@@ -103,19 +102,18 @@ interface CancelQuestionProps {
 
 function CancelQuestion({ job, onClose, onConfirm }: CancelQuestionProps) {
   return (
-    <Dialog title="Cancel this running job?" open={job !== null} onClose={onClose}>
-      <DialogBody>
-        <p className="text-muted text-sm">
-          <strong className="font-medium text-ink">{job?.definition_key}</strong> is asked to stop, and is ended by
-          force when it does not. What it has done outside the database stays done.
-        </p>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Let it run</Button>
-        <Button variant="danger" onClick={() => job && onConfirm(job)}>
-          Cancel job
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ConfirmDialog
+      title="Cancel this running job?"
+      open={job !== null}
+      keep="Let it run"
+      action="Cancel job"
+      onConfirm={() => job && onConfirm(job)}
+      onClose={onClose}
+    >
+      <p className="text-muted">
+        <strong className="font-medium text-ink">{job?.definition_key}</strong> is asked to stop, and is ended by force
+        when it does not. What it has done outside the database stays done.
+      </p>
+    </ConfirmDialog>
   );
 }

@@ -1,13 +1,17 @@
 "use client";
 
-import { type FormEvent, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { Field } from "@/components/ui/forms/field";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { InputField } from "@/components/ui/forms/input-field";
+import { Select } from "@/components/ui/forms/select";
+import { faultsOf } from "@/lib/client/forms/faults";
 import { randomKey } from "@/lib/client/forms/random-key";
 import { postLimit } from "@/lib/client/queues";
-import type { CreateLimit } from "@/lib/contract";
-import { changeFaultsOf, useChange } from "./use-change";
+import type { CreateLimit, Queue } from "@/lib/contract";
+import { NameField } from "./name-field";
+import { useChange } from "./use-change";
 
 const SCOPES = {
   queue: "A queue",
@@ -16,85 +20,72 @@ const SCOPES = {
   tenant_definition: "A definition, by tenant",
 } as const;
 const EMPTY = { scope: "queue" as CreateLimit["scope"], name: "", tenant: "", running: "", starts: "", burst: "" };
+/** The fields that show their own faults, under their names in the API. */
+const FIELDS = ["tenant", "max_running", "starts_per_second", "burst"];
 type Fields = typeof EMPTY;
 
+interface LimitDialogProps {
+  /** Offered as names. */
+  readonly queues: readonly Queue[];
+  readonly onClose: () => void;
+}
+
 /** The dialog for a new limit. */
-export function LimitDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
+export function LimitDialog({ queues, onClose }: LimitDialogProps) {
+  const { form, set, faults, submit, pending } = useNewLimit(onClose);
+  const named = form.scope.endsWith("queue") ? "queue" : "definition_key";
+  const texts = (name: keyof Fields, at: string) => ({
+    error: faults.get(at),
+    autoComplete: "off",
+    value: form[name],
+    onText: set(name),
+  });
   return (
-    <Dialog
+    <FormDialog
       title="New limit"
       description="Never exceeded, by any number of workers. What runs already goes on."
-      open={open}
+      submit="Set the limit"
+      faults={faults}
+      fields={[named, ...FIELDS]}
+      busy={pending}
+      onSubmit={submit}
       onClose={onClose}
     >
-      <LimitForm onClose={onClose} />
-    </Dialog>
+      <Field label="What">
+        {(control) => (
+          <Select {...control} options={Object.entries(SCOPES)} value={form.scope} onChoose={set("scope")} />
+        )}
+      </Field>
+      <NameField target={named} queues={queues} {...texts("name", named)} />
+      {form.scope.startsWith("tenant_") ? (
+        <InputField label="Tenant" hint="Empty: each tenant by itself" {...texts("tenant", "tenant")} />
+      ) : null}
+      <InputField label="At once" hint="How many jobs may run at the same time" {...texts("running", "max_running")} />
+      <div className="grid gap-4 sm:grid-cols-2">
+        <InputField label="Starts a second" {...texts("starts", "starts_per_second")} />
+        <InputField label="In a burst" {...texts("burst", "burst")} />
+      </div>
+    </FormDialog>
   );
 }
 
-function LimitForm({ onClose }: { readonly onClose: () => void }) {
+/** The state of a limit that is being composed. */
+function useNewLimit(onClose: () => void) {
   const [form, setForm] = useState<Fields>(EMPTY);
-  const [faults, setFaults] = useState<ReturnType<typeof changeFaultsOf>>({ fields: new Map(), general: null });
+  const [faults, setFaults] = useState<FormFaults>(new Map());
   const create = useChange({
     send: () => postLimit(bodyOf(form), randomKey()),
     done: "The limit holds",
     onDone: onClose,
-    onRefused: (error) => setFaults(changeFaultsOf(error)),
+    onRefused: (error) => setFaults(faultsOf(error)),
   });
-  const set = (name: keyof Fields) => (event: { target: { value: string } }) =>
-    setForm((now) => ({ ...now, [name]: event.target.value }));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const fields = notNumbers(form);
-    if (fields.size > 0) setFaults({ fields, general: null });
+  const set = (name: keyof Fields) => (text: string) => setForm((now) => ({ ...now, [name]: text }));
+  const submit = () => {
+    const wrong = notNumbers(form);
+    if (wrong.size > 0) setFaults(wrong);
     else create.mutate(undefined);
   };
-  const text = (
-    name: keyof Fields,
-    label: string,
-    { at, ...more }: { at: string; hint?: string; required?: boolean },
-  ) => (
-    <Field label={label} error={faults.fields.get(at)} {...more}>
-      {(control) => <input {...control} autoComplete="off" value={form[name]} onChange={set(name)} className="field" />}
-    </Field>
-  );
-  return (
-    <form onSubmit={submit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <Field label="What">
-          {(control) => (
-            <select {...control} value={form.scope} onChange={set("scope")} className="field">
-              {Object.entries(SCOPES).map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        {text("name", "Name", { at: form.scope.endsWith("queue") ? "queue" : "definition_key", required: true })}
-        {form.scope.startsWith("tenant_")
-          ? text("tenant", "Tenant", { at: "tenant", hint: "Empty: each tenant by itself" })
-          : null}
-        {text("running", "At once", { at: "max_running", hint: "How many jobs may run at the same time" })}
-        <div className="grid gap-4 sm:grid-cols-2">
-          {text("starts", "Starts a second", { at: "starts_per_second" })}
-          {text("burst", "In a burst", { at: "burst" })}
-        </div>
-        {faults.general ? (
-          <p role="alert" className="text-bad text-sm">
-            {faults.general}
-          </p>
-        ) : null}
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={create.isPending}>
-          Set the limit
-        </Button>
-      </DialogActions>
-    </form>
-  );
+  return { form, set, faults, submit, pending: create.isPending };
 }
 
 function bodyOf({ scope, name, tenant, running, starts, burst }: Fields): CreateLimit {

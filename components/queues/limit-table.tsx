@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { removeLimit } from "@/lib/client/queues";
@@ -30,11 +30,6 @@ export function LimitTable({ limits, gone }: LimitTableProps) {
 }
 
 function LimitRow({ limit, gone }: { readonly limit: Limit; readonly gone: boolean }) {
-  const remove = useChange({
-    send: () => removeLimit(limit.id),
-    done: "Limit removed",
-    onDone: () => setAsking(false),
-  });
   const [asking, setAsking] = useState(false);
   const name = targetName(limit);
   return (
@@ -62,25 +57,29 @@ function LimitRow({ limit, gone }: { readonly limit: Limit; readonly gone: boole
       <Button size="sm" variant="danger" aria-label={`Remove the limit of ${name}`} onClick={() => setAsking(true)}>
         Remove
       </Button>
-      {asking ? (
-        <Dialog title="Remove this limit?" open onClose={() => setAsking(false)}>
-          <DialogBody className="flex flex-col gap-2 text-sm">
-            <p className="break-words font-medium">
-              <Plain text={name} />: {numbers(limit)}
-            </p>
-            <p className="text-muted">
-              Jobs that the limit holds back begin as soon as workers are free. This cannot be undone.
-            </p>
-          </DialogBody>
-          <DialogActions>
-            <Button onClick={() => setAsking(false)}>Cancel</Button>
-            <Button variant="danger" busy={remove.isPending} onClick={() => remove.mutate(undefined)}>
-              Remove limit
-            </Button>
-          </DialogActions>
-        </Dialog>
-      ) : null}
+      {asking ? <RemoveLimit limit={limit} onClose={() => setAsking(false)} /> : null}
     </li>
+  );
+}
+
+function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonly onClose: () => void }) {
+  const remove = useChange({ send: () => removeLimit(limit.id), done: "Limit removed", onDone: onClose });
+  return (
+    <ConfirmDialog
+      title="Remove this limit?"
+      keep="Cancel"
+      action="Remove limit"
+      busy={remove.isPending}
+      onConfirm={() => remove.mutate(undefined)}
+      onClose={onClose}
+    >
+      <p className="break-words font-medium">
+        <Plain text={targetName(limit)} />: {numbers(limit)}
+      </p>
+      <p className="text-muted">
+        Jobs that the limit holds back begin as soon as workers are free. This cannot be undone.
+      </p>
+    </ConfirmDialog>
   );
 }
 

@@ -1,13 +1,17 @@
 "use client";
 
-import { type FormEvent, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { Field } from "@/components/ui/forms/field";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { InputField } from "@/components/ui/forms/input-field";
+import { Select } from "@/components/ui/forms/select";
+import { faultsOf } from "@/lib/client/forms/faults";
 import { randomKey } from "@/lib/client/forms/random-key";
 import { setPause } from "@/lib/client/queues";
-import type { CreatePause } from "@/lib/contract";
-import { changeFaultsOf, useChange } from "./use-change";
+import type { CreatePause, Queue } from "@/lib/contract";
+import { NameField } from "./name-field";
+import { useChange } from "./use-change";
 
 export interface PauseStart {
   readonly scope: CreatePause["scope"];
@@ -17,84 +21,62 @@ export interface PauseStart {
 const SCOPES = { queue: "A queue", definition: "A definition", tenant: "A tenant", all: "Everything" } as const;
 const NAMED = { queue: "queue", definition: "definition_key", tenant: "tenant" } as const;
 
-/** Asks what to pause, why, and until when. */
-export function PauseDialog({ start, onClose }: { readonly start: PauseStart | null; readonly onClose: () => void }) {
-  return (
-    <Dialog
-      title="Pause"
-      description="Nothing of it is started; what runs goes on, and new jobs are accepted."
-      open={start !== null}
-      onClose={onClose}
-    >
-      {start ? <PauseForm start={start} onClose={onClose} /> : null}
-    </Dialog>
-  );
+interface PauseDialogProps {
+  readonly start: PauseStart;
+  /** Offered as names. */
+  readonly queues: readonly Queue[];
+  readonly onClose: () => void;
 }
 
-function PauseForm({ start, onClose }: { readonly start: PauseStart; readonly onClose: () => void }) {
+/** Asks what to pause, why, and until when. */
+export function PauseDialog({ start, queues, onClose }: PauseDialogProps) {
   const [form, setForm] = useState({ scope: start.scope, name: start.name, reason: "", until: "" });
-  const [faults, setFaults] = useState<ReturnType<typeof changeFaultsOf>>({ fields: new Map(), general: null });
+  const [faults, setFaults] = useState<FormFaults>(new Map());
   const pause = useChange({
     send: () => setPause(bodyOf(form), randomKey()),
     done: "Paused",
     onDone: onClose,
-    onRefused: (error) => setFaults(changeFaultsOf(error)),
+    onRefused: (error) => setFaults(faultsOf(error)),
   });
-  const set = (name: keyof typeof form) => (event: { target: { value: string } }) =>
-    setForm((now) => ({ ...now, [name]: event.target.value }));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    pause.mutate(undefined);
-  };
+  const set = (name: keyof typeof form) => (text: string) => setForm((now) => ({ ...now, [name]: text }));
   const named = form.scope === "all" ? null : NAMED[form.scope];
   return (
-    <form onSubmit={submit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <Field label="What">
-          {(control) => (
-            <select {...control} value={form.scope} onChange={set("scope")} className="field">
-              {Object.entries(SCOPES).map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        {named ? (
-          <Field label="Name" required error={faults.fields.get(named)}>
-            {(control) => (
-              <input {...control} autoComplete="off" value={form.name} onChange={set("name")} className="field" />
-            )}
-          </Field>
-        ) : null}
-        <Field label="Reason" required hint="Shown at each job that waits" error={faults.fields.get("reason")}>
-          {(control) => (
-            <input {...control} maxLength={500} value={form.reason} onChange={set("reason")} className="field" />
-          )}
-        </Field>
-        <Field
-          label="Until"
-          hint="Empty: until it is ended. In this browser's time zone"
-          error={faults.fields.get("until")}
-        >
-          {(control) => (
-            <input {...control} type="datetime-local" value={form.until} onChange={set("until")} className="field" />
-          )}
-        </Field>
-        {faults.general ? (
-          <p role="alert" className="text-bad text-sm">
-            {faults.general}
-          </p>
-        ) : null}
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={pause.isPending}>
-          Pause
-        </Button>
-      </DialogActions>
-    </form>
+    <FormDialog
+      title="Pause"
+      description="Nothing of it is started; what runs goes on, and new jobs are accepted."
+      submit="Pause"
+      faults={faults}
+      fields={["reason", "until", ...(named ? [named] : [])]}
+      busy={pause.isPending}
+      onSubmit={() => pause.mutate(undefined)}
+      onClose={onClose}
+    >
+      <Field label="What">
+        {(control) => (
+          <Select {...control} options={Object.entries(SCOPES)} value={form.scope} onChoose={set("scope")} />
+        )}
+      </Field>
+      {named ? (
+        <NameField target={named} queues={queues} error={faults.get(named)} value={form.name} onText={set("name")} />
+      ) : null}
+      <InputField
+        label="Reason"
+        required
+        hint="Shown at each job that waits"
+        error={faults.get("reason")}
+        maxLength={500}
+        value={form.reason}
+        onText={set("reason")}
+      />
+      <InputField
+        label="Until"
+        hint="Empty: until it is ended. In this browser's time zone"
+        error={faults.get("until")}
+        type="datetime-local"
+        value={form.until}
+        onText={set("until")}
+      />
+    </FormDialog>
   );
 }
 

@@ -1,13 +1,10 @@
 "use client";
 
 import { Button } from "@/components/ui/button";
-import { cn } from "@/components/ui/cn";
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
 import { Plain } from "@/components/ui/plain";
 import { formatDuration } from "@/lib/client/format";
 import type { Queue } from "@/lib/contract";
-
-const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
-const NUMBER = "tabular hidden px-3 text-right text-sm md:table-cell";
 
 interface QueueTableProps {
   readonly queues: readonly Queue[];
@@ -17,66 +14,62 @@ interface QueueTableProps {
 
 export function QueueTable({ queues, gone, onPause }: QueueTableProps) {
   return (
-    <table className="w-full">
-      <caption className="sr-only">Queues and their settings</caption>
-      <thead>
-        <tr>
-          <th scope="col" className={`${HEAD} w-2/5 max-md:w-3/5 sm:pl-4`}>
-            Queue
-          </th>
-          <th scope="col" className={HEAD}>
-            State
-          </th>
-          {["Priority", "Timeout", "Attempts", "Weight"].map((name) => (
-            <th key={name} scope="col" className={`${HEAD} hidden text-right md:table-cell`}>
-              {name}
-            </th>
-          ))}
-          <th scope="col" className={`${HEAD} w-24`}>
-            <span className="sr-only">Act</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {queues.map((queue) => (
-          <QueueRow key={queue.id} queue={queue} gone={gone.has(queue.id)} onPause={onPause} />
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      caption="Queues and their settings"
+      columns={[...COLUMNS, pauseColumn(onPause)]}
+      rows={queues}
+      rowKey={({ id }) => id}
+      rowClass="h-12 hover:bg-hover"
+      rowAttributes={({ id }) => ({ className: gone.has(id) && "text-muted" })}
+    />
   );
 }
 
-interface QueueRowProps extends Pick<QueueTableProps, "onPause"> {
-  readonly queue: Queue;
-  readonly gone: boolean;
-}
+const setting = (head: string, cell: Column<Queue>["cell"]): Column<Queue> => ({
+  id: head,
+  head,
+  from: "md",
+  align: "right",
+  className: "tabular text-sm",
+  cell,
+});
 
-function QueueRow({ queue, gone, onPause }: QueueRowProps) {
-  return (
-    <tr className={cn("h-12 border-line border-t hover:bg-hover", gone && "text-muted")}>
-      <td className="max-w-0 px-3 py-1.5 sm:pl-4">
-        <p className="truncate font-medium text-sm" title={queue.name}>
-          {queue.name}
+const COLUMNS: readonly Column<Queue>[] = [
+  {
+    id: "queue",
+    head: "Queue",
+    width: "w-2/5 max-md:w-3/5",
+    className: "max-w-0 py-1.5",
+    cell: ({ name, description }) => (
+      <>
+        <p className="truncate font-medium text-sm" title={name}>
+          {name}
         </p>
         <p className="truncate text-muted text-xs">
-          <Plain text={queue.description} />
+          <Plain text={description} />
         </p>
-      </td>
-      <td className="px-3 text-sm">
-        <State queue={queue} />
-      </td>
-      <td className={NUMBER}>{queue.default_priority}</td>
-      <td className={NUMBER}>{queue.timeout_seconds === null ? "–" : formatDuration(queue.timeout_seconds * 1000)}</td>
-      <td className={NUMBER}>{queue.max_attempts ?? "–"}</td>
-      <td className={NUMBER}>{queue.weight}</td>
-      <td className="px-3 text-right">
-        <Button size="sm" aria-label={`Pause ${queue.name}`} onClick={() => onPause(queue.name)}>
-          Pause
-        </Button>
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  { id: "state", head: "State", className: "text-sm", cell: (queue) => <State queue={queue} /> },
+  setting("Priority", ({ default_priority: priority }) => priority),
+  setting("Timeout", ({ timeout_seconds: timeout }) => (timeout === null ? "–" : formatDuration(timeout * 1000))),
+  setting("Attempts", ({ max_attempts: attempts }) => attempts ?? "–"),
+  setting("Weight", ({ weight }) => weight),
+];
+
+const pauseColumn = (onPause: (name: string) => void): Column<Queue> => ({
+  id: "act",
+  head: "Act",
+  headHidden: true,
+  width: "w-24",
+  className: "text-right",
+  cell: ({ name }) => (
+    <Button size="sm" aria-label={`Pause ${name}`} onClick={() => onPause(name)}>
+      Pause
+    </Button>
+  ),
+});
 
 function State({ queue }: { readonly queue: Queue }) {
   if (!queue.is_active) return <span className="text-muted">Off</span>;

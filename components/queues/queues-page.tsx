@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { limitsOptions, pausesOptions, queuesOptions } from "@/lib/client/queues";
@@ -23,6 +23,7 @@ export function QueuesPage() {
   const queues = useQuery({ ...queuesOptions(), refetchInterval: POLL_MS });
   const pauses = useQuery({ ...pausesOptions(), refetchInterval: POLL_MS });
   const limits = useQuery({ ...limitsOptions(), refetchInterval: POLL_MS });
+  const known = queues.data?.data ?? [];
   return (
     <div className="flex flex-col gap-6">
       <header className="flex flex-wrap items-center gap-2">
@@ -41,8 +42,8 @@ export function QueuesPage() {
       <Section title="Limits" noun="limit" query={limits}>
         {(rows, gone) => <LimitTable limits={rows} gone={gone} />}
       </Section>
-      <PauseDialog start={pausing} onClose={() => setPausing(null)} />
-      <LimitDialog open={limiting} onClose={() => setLimiting(false)} />
+      {pausing ? <PauseDialog start={pausing} queues={known} onClose={() => setPausing(null)} /> : null}
+      {limiting ? <LimitDialog queues={known} onClose={() => setLimiting(false)} /> : null}
     </div>
   );
 }

@@ -31,9 +31,3 @@ export function useChange<T>({ send, done, onDone, onRefused }: Change<T>) {
     onSettled: () => client.invalidateQueries({ queryKey: queuesKey }),
   });
 }
-
-/** Returns the problems of a refused request by field, and the general one. */
-export function changeFaultsOf(error: ApiError): { fields: ReadonlyMap<string, string>; general: string | null } {
-  const fields = new Map(error.errors.map(({ pointer, detail }) => [pointer.slice(1), detail]));
-  return { fields, general: fields.size > 0 ? null : error.detail || error.title };
-}

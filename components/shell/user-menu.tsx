@@ -17,8 +17,6 @@ const THEMES = [
 ] as const;
 
 export function UserMenu({ viewer }: { readonly viewer: ViewerInfo }) {
-  const { theme, setTheme } = useTheme();
-  const [zone, setZone] = usePreference("zone", TIME_ZONES);
   const toast = useToast();
   const leave = () =>
     signOut().catch(() =>
@@ -44,19 +42,7 @@ export function UserMenu({ viewer }: { readonly viewer: ViewerInfo }) {
     >
       <MenuLabel>{viewer.email}</MenuLabel>
       <MenuSeparator />
-      <MenuLabel>Theme</MenuLabel>
-      {THEMES.map(([value, label]) => (
-        <MenuCheck key={value} checked={theme === value} onCheckedChange={() => setTheme(value)}>
-          {label}
-        </MenuCheck>
-      ))}
-      <MenuSeparator />
-      <MenuLabel>Times</MenuLabel>
-      {TIME_ZONES.map((value) => (
-        <MenuCheck key={value} checked={zone === value} onCheckedChange={() => setZone(value)}>
-          {value === "utc" ? "UTC" : "This browser's zone"}
-        </MenuCheck>
-      ))}
+      <Preferences />
       <MenuSeparator />
       <MenuItem onSelect={() => window.location.assign("/account/password")}>
         <KeyRound aria-hidden className="size-4 text-muted" />
@@ -71,5 +57,28 @@ export function UserMenu({ viewer }: { readonly viewer: ViewerInfo }) {
         Sign out
       </MenuItem>
     </Menu>
+  );
+}
+
+/** The theme, and the zone of times. */
+function Preferences() {
+  const { theme, setTheme } = useTheme();
+  const [zone, setZone] = usePreference("zone", TIME_ZONES);
+  return (
+    <>
+      <MenuLabel>Theme</MenuLabel>
+      {THEMES.map(([value, label]) => (
+        <MenuCheck key={value} checked={theme === value} onCheckedChange={() => setTheme(value)}>
+          {label}
+        </MenuCheck>
+      ))}
+      <MenuSeparator />
+      <MenuLabel>Times</MenuLabel>
+      {TIME_ZONES.map((value) => (
+        <MenuCheck key={value} checked={zone === value} onCheckedChange={() => setZone(value)}>
+          {value === "utc" ? "UTC" : "This browser's zone"}
+        </MenuCheck>
+      ))}
+    </>
   );
 }

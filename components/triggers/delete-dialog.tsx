@@ -1,7 +1,6 @@
 "use client";
 
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
@@ -37,21 +36,20 @@ export function DeleteDialog({ trigger, onClose, onDeleted }: DeleteDialogProps)
       },
     );
   return (
-    <Dialog title="Delete this trigger?" open onClose={onClose}>
-      <DialogBody className="flex flex-col gap-2 text-sm">
-        <p className="break-words font-medium">
-          <Plain text={trigger.label} />
-        </p>
-        <WhatStops trigger={trigger} />
-        <p className="text-muted">Jobs that it has started go on. It cannot be brought back; a switch can.</p>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Keep it</Button>
-        <Button variant="danger" busy={remove.isPending} onClick={confirm}>
-          Delete trigger
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ConfirmDialog
+      title="Delete this trigger?"
+      keep="Keep it"
+      action="Delete trigger"
+      busy={remove.isPending}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p className="break-words font-medium">
+        <Plain text={trigger.label} />
+      </p>
+      <WhatStops trigger={trigger} />
+      <p className="text-muted">Jobs that it has started go on. It cannot be brought back; a switch can.</p>
+    </ConfirmDialog>
   );
 }
 

@@ -3,11 +3,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
 import { useEffect } from "react";
+import { FilterSelect } from "@/components/ui/forms/select";
 import { Link } from "@/components/ui/link";
-import { ListBar } from "@/components/ui/list-bar";
-import { Pager } from "@/components/ui/pager";
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
+import { ListPanel } from "@/components/ui/lists/list-panel";
+import { Pager } from "@/components/ui/lists/pager";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
@@ -40,53 +41,61 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
     holdsEmpty: true,
   });
   return (
-    <section aria-label="Firings" className="panel overflow-clip">
-      <header className="flex flex-wrap items-center gap-2 px-4 py-2.5">
-        <h2 className="flex-1 font-semibold text-base">Firings</h2>
-        <select
-          aria-label="Outcome"
-          value={place.outcome ?? ""}
-          onChange={(event) =>
-            void setPlace({ outcome: OUTCOMES.find((one) => one === event.target.value) ?? null, cursor: null })
-          }
-          className="field w-auto border-line"
-        >
-          <option value="">every outcome</option>
-          {OUTCOMES.map((outcome) => (
-            <option key={outcome} value={outcome}>
-              {OUTCOME_WORDS[outcome].toLowerCase()}
-            </option>
-          ))}
-        </select>
-      </header>
-      <div className="border-line border-t">
-        <ListBar
-          noun="firing"
-          waiting={place.cursor === null ? shown.waiting.length : 0}
-          onShow={() => showWaiting()}
-          read={list !== undefined}
-          staleSince={query.isError && list ? query.dataUpdatedAt : null}
-          onRetry={() => void query.refetch()}
-        />
-      </div>
-      {query.isError && !list ? (
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-      ) : rows?.length === 0 ? (
+    <ListPanel
+      label="Firings"
+      noun="firing"
+      query={query}
+      rows={rows}
+      waiting={place.cursor === null ? shown.waiting.length : 0}
+      onShow={() => showWaiting()}
+      head={<OutcomeFilter chosen={place.outcome} onChange={(outcome) => void setPlace({ outcome, cursor: null })} />}
+      empty={
         <p className="px-4 py-6 text-muted text-sm">
           {place.outcome || place.cursor ? "None." : "It has not fired yet."}
         </p>
-      ) : (
-        <FiringTable firings={rows} />
-      )}
-      {list ? (
-        <Pager
-          label="Newest first"
-          cursor={place.cursor}
-          next={list.pagination.next_cursor}
-          onTurn={(cursor) => void setPlace({ cursor })}
-        />
-      ) : null}
-    </section>
+      }
+      footer={
+        list ? (
+          <Pager
+            label="Newest first"
+            cursor={place.cursor}
+            next={list.pagination.next_cursor}
+            onTurn={(cursor) => void setPlace({ cursor })}
+          />
+        ) : null
+      }
+    >
+      <DataTable
+        caption="Firings, newest first"
+        columns={COLUMNS}
+        rows={rows}
+        rowKey={({ id }) => id}
+        rowClass="align-top"
+        rowAttributes={({ id }) => ({ "data-firing-id": id })}
+        loading={{ rows: 1, className: "h-12" }}
+        headClass="h-8"
+      />
+    </ListPanel>
+  );
+}
+
+interface OutcomeFilterProps {
+  readonly chosen: FiringOutcome | null;
+  readonly onChange: (outcome: FiringOutcome | null) => void;
+}
+
+function OutcomeFilter({ chosen, onChange }: OutcomeFilterProps) {
+  return (
+    <header className="flex flex-wrap items-center gap-2 px-4 py-2.5">
+      <h2 className="flex-1 font-semibold text-base">Firings</h2>
+      <FilterSelect
+        aria-label="Outcome"
+        any="every outcome"
+        options={OUTCOMES.map((outcome) => [outcome, OUTCOME_WORDS[outcome].toLowerCase()] as const)}
+        value={chosen ?? ""}
+        onChoose={(value) => onChange(OUTCOMES.find((one) => one === value) ?? null)}
+      />
+    </header>
   );
 }
 
@@ -101,66 +110,55 @@ function useTriggerAfterFiring(triggerId: string, newest: string | undefined): v
   }, [client, slug, triggerId, first, newest]);
 }
 
-const HEAD = "h-8 px-3 text-left font-medium text-muted text-xs";
-
-function FiringTable({ firings }: { readonly firings: readonly Firing[] | undefined }) {
-  return (
-    <table aria-busy={firings === undefined} className="w-full">
-      <caption className="sr-only">Firings, newest first</caption>
-      <thead>
-        <tr>
-          <th scope="col" className={`${HEAD} w-36 max-sm:w-32 sm:pl-4`}>
-            Outcome
-          </th>
-          <th scope="col" className={`${HEAD} max-sm:pl-0`}>
-            Instant
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-36 sm:table-cell`}>
-            Job
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {firings?.map((firing) => <FiringRow key={firing.id} firing={firing} />) ?? (
-          <tr className="h-12 border-line border-t">
-            <td colSpan={3} className="px-4">
-              <Skeleton className="h-4 w-56 max-w-full" />
-            </td>
-          </tr>
-        )}
-      </tbody>
-    </table>
-  );
-}
-
-function FiringRow({ firing }: { readonly firing: Firing }) {
-  const { slug } = useTenant();
-  return (
-    <tr data-firing-id={firing.id} className="border-line border-t align-top">
-      <td className="px-3 py-2 sm:pl-4">
+const COLUMNS: readonly Column<Firing>[] = [
+  {
+    id: "outcome",
+    head: "Outcome",
+    width: "w-36 max-sm:w-32",
+    className: "py-2",
+    cell: (firing) => (
+      <>
         <FiringBadge outcome={firing.outcome} />
         <div className="mt-1 h-6 sm:hidden">
           <FiredJob firing={firing} />
         </div>
-      </td>
-      <td className="px-3 py-2 text-sm max-sm:pl-0">
-        <p className="max-sm:text-xs">
-          <Time value={firing.fire_at} kind="absolute" />
-          {firing.until ? (
-            <>
-              {" to "}
-              <Time value={firing.until} kind="absolute" />
-            </>
-          ) : null}
-        </p>
-        <p className="min-h-4 break-words text-muted text-xs">
-          <Explanation firing={firing} slug={slug} />
-        </p>
-      </td>
-      <td className="hidden px-3 py-2 text-sm sm:table-cell">
-        <FiredJob firing={firing} />
-      </td>
-    </tr>
+      </>
+    ),
+  },
+  {
+    id: "instant",
+    head: "Instant",
+    width: "max-sm:pl-0",
+    className: "py-2 text-sm max-sm:pl-0",
+    cell: (firing) => <Instant firing={firing} />,
+  },
+  {
+    id: "job",
+    head: "Job",
+    from: "sm",
+    width: "w-36",
+    className: "py-2 text-sm",
+    cell: (firing) => <FiredJob firing={firing} />,
+  },
+];
+
+function Instant({ firing }: { readonly firing: Firing }) {
+  const { slug } = useTenant();
+  return (
+    <>
+      <p className="max-sm:text-xs">
+        <Time value={firing.fire_at} kind="absolute" />
+        {firing.until ? (
+          <>
+            {" to "}
+            <Time value={firing.until} kind="absolute" />
+          </>
+        ) : null}
+      </p>
+      <p className="min-h-4 break-words text-muted text-xs">
+        <Explanation firing={firing} slug={slug} />
+      </p>
+    </>
   );
 }
 

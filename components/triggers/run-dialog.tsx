@@ -1,12 +1,12 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { type FormEvent, useRef, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { TextAreaField } from "@/components/ui/forms/input-field";
 import { useToast } from "@/components/ui/toast";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { ApiError } from "@/lib/client/http";
 import { parseJsonText } from "@/lib/client/triggers/schema-form";
 import { useRunTrigger } from "@/lib/client/triggers/triggers";
@@ -23,39 +23,66 @@ const WAYS: Readonly<Record<Way, string>> = {
 
 /** Runs a trigger's job at once, even if the trigger is disabled or not due. */
 export function RunDialog({ trigger, onClose }: { readonly trigger: Trigger; readonly onClose: () => void }) {
+  const { way, setWay, texts, setTexts, faults, submit, pending } = useRun(trigger, onClose);
+  const ways = (Object.keys(WAYS) as Way[]).filter((one) => trigger.trigger_type === "event" || one !== "event");
   return (
-    <Dialog
+    <FormDialog
       wide
       title={`Run ${trigger.label} now`}
       description={`Starts one ${trigger.definition_key} job at once. The schedule stays as it is.`}
-      open
+      submit="Run now"
+      faults={faults}
+      busy={pending}
+      onSubmit={submit}
       onClose={onClose}
     >
-      <RunForm trigger={trigger} onClose={onClose} />
-    </Dialog>
+      <fieldset className="flex flex-col gap-1">
+        <legend className="sr-only">How</legend>
+        {ways.map((one) => (
+          <label key={one} className="flex min-h-7 items-center gap-2 text-sm">
+            <input
+              type="radio"
+              name="way"
+              checked={way === one}
+              onChange={() => setWay(one)}
+              className="size-4 accent-accent"
+            />
+            {WAYS[one]}
+          </label>
+        ))}
+      </fieldset>
+      {way === "template" ? null : (
+        <TextAreaField
+          label={way === "event" ? "Event data" : "Payload"}
+          hint="JSON"
+          rows={9}
+          spellCheck={false}
+          value={texts[way]}
+          onText={(text) => setTexts((now) => ({ ...now, [way]: text }))}
+          className="font-mono"
+        />
+      )}
+    </FormDialog>
   );
 }
 
-function RunForm({ trigger, onClose }: { readonly trigger: Trigger; readonly onClose: () => void }) {
+/** The state of a run that is being composed. The same content is sent under the same idempotency key. */
+function useRun(trigger: Trigger, onClose: () => void) {
   const { slug } = useTenant();
   const router = useRouter();
   const toast = useToast();
   const run = useRunTrigger(slug);
-  const isEvent = trigger.trigger_type === "event";
-  const [way, setWay] = useState<Way>(isEvent ? "event" : "template");
+  const [way, setWay] = useState<Way>(trigger.trigger_type === "event" ? "event" : "template");
   const [texts, setTexts] = useState({ event: "{}", payload: JSON.stringify(trigger.payload_template, null, 2) });
-  const [fault, setFault] = useState<string | null>(null);
-  const intent = useRef({ body: "", key: "" });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const { keyFor, forget } = useIntentKey();
+  const submit = () => {
     if (run.isPending) return;
-    const { body, fault: wrong } = bodyOf(way, texts);
-    setFault(wrong ?? null);
+    const { body, fault } = bodyOf(way, texts);
+    setFaults(fault ? new Map([["", fault]]) : new Map());
     if (!body) return;
-    const text = JSON.stringify(body);
-    if (intent.current.body !== text) intent.current = { body: text, key: randomKey() };
     run.mutate(
-      { id: trigger.id, body, key: intent.current.key },
+      { id: trigger.id, body, key: keyFor(body) },
       {
         onSuccess: ({ job }) => {
           onClose();
@@ -63,57 +90,13 @@ function RunForm({ trigger, onClose }: { readonly trigger: Trigger; readonly onC
           router.push(`/t/${slug}/jobs/${job.id}`);
         },
         onError: (error) => {
-          intent.current = { body: "", key: "" };
-          setFault(explain(error));
+          forget();
+          setFaults(new Map([["", explain(error)]]));
         },
       },
     );
   };
-  const ways = (Object.keys(WAYS) as Way[]).filter((one) => isEvent || one !== "event");
-  return (
-    <form onSubmit={submit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <fieldset className="flex flex-col gap-1">
-          <legend className="sr-only">How</legend>
-          {ways.map((one) => (
-            <label key={one} className="flex min-h-7 items-center gap-2 text-sm">
-              <input
-                type="radio"
-                name="way"
-                checked={way === one}
-                onChange={() => setWay(one)}
-                className="size-4 accent-accent"
-              />
-              {WAYS[one]}
-            </label>
-          ))}
-        </fieldset>
-        {way === "template" ? null : (
-          <Field label={way === "event" ? "Event data" : "Payload"} hint="JSON">
-            {(control) => (
-              <textarea
-                {...control}
-                rows={9}
-                spellCheck={false}
-                value={texts[way]}
-                onChange={(event) => setTexts((now) => ({ ...now, [way]: event.target.value }))}
-                className="field font-mono"
-              />
-            )}
-          </Field>
-        )}
-        <p role="alert" className="break-words text-bad text-sm empty:hidden">
-          {fault}
-        </p>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={run.isPending}>
-          Run now
-        </Button>
-      </DialogActions>
-    </form>
-  );
+  return { way, setWay, texts, setTexts, faults, submit, pending: run.isPending };
 }
 
 function bodyOf(way: Way, texts: Readonly<Record<"event" | "payload", string>>): { body?: RunTrigger; fault?: string } {

@@ -4,6 +4,7 @@ import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { cn } from "@/components/ui/cn";
 import { JsonView } from "@/components/ui/json-view";
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
 import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";
@@ -54,47 +55,53 @@ export function SchedulePreviewPanel({ preview, fault, busy, showNewest }: Sched
   );
 }
 
-const HEAD = "h-8 px-4 text-left font-medium text-muted text-xs";
+type Occurrence = TriggerPreview["occurrences"][number];
+
+const COLUMNS: readonly Column<Occurrence>[] = [
+  {
+    id: "zone",
+    head: "In its zone",
+    width: "px-4",
+    className: "tabular px-4 py-1.5 text-sm",
+    cell: ({ local, note }) => (
+      <>
+        {localWords(local)}
+        {note ? <p className="text-warn text-xs">{note}</p> : null}
+      </>
+    ),
+  },
+  {
+    id: "here",
+    head: "In yours",
+    width: "px-4",
+    className: "px-4 py-1.5 text-muted text-xs",
+    cell: ({ at }) => (
+      <>
+        <span className="block">
+          <Time value={at} kind="absolute" />
+        </span>
+        <Time value={at} />
+      </>
+    ),
+  },
+];
 
 function Instants({ preview, busy }: { readonly preview: TriggerPreview; readonly busy: boolean }) {
   const now = useNow();
   return (
-    <table aria-busy={busy} className={cn("w-full border-line border-t", busy && "opacity-70")}>
-      <caption className="sr-only">The next instants</caption>
-      <thead>
-        <tr>
-          <th scope="col" className={HEAD}>
-            In its zone
-          </th>
-          <th scope="col" className={HEAD}>
-            In yours
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {preview.occurrences.map(({ at, local, note }) => (
-          <tr
-            key={at}
-            className={cn(
-              "border-line border-t align-top",
-              note && "bg-warn-soft",
-              Date.parse(at) <= now && "text-muted",
-            )}
-          >
-            <td className="tabular px-4 py-1.5 text-sm">
-              {localWords(local)}
-              {note ? <p className="text-warn text-xs">{note}</p> : null}
-            </td>
-            <td className="px-4 py-1.5 text-muted text-xs">
-              <span className="block">
-                <Time value={at} kind="absolute" />
-              </span>
-              <Time value={at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      caption="The next instants"
+      columns={COLUMNS}
+      rows={preview.occurrences}
+      rowKey={({ at }) => at}
+      rowClass="align-top"
+      rowAttributes={({ at, note }) => ({
+        className: cn(note && "bg-warn-soft", Date.parse(at) <= now && "text-muted"),
+      })}
+      busy={busy}
+      className={cn("border-line border-t", busy && "opacity-70")}
+      headClass="h-8"
+    />
   );
 }
 

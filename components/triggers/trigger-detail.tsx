@@ -1,11 +1,11 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { ArrowLeft, Copy, PencilLine, Play, Trash2, TriangleAlert } from "lucide-react";
+import { Copy, PencilLine, Play, Trash2, TriangleAlert } from "lucide-react";
 import { useRouter } from "next/navigation";
+import { BackLink } from "@/components/ui/back-link";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
-import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Switch } from "@/components/ui/switch";
@@ -33,13 +33,7 @@ export function TriggerDetail({ id }: { readonly id: string }) {
     <div className="flex flex-col gap-4">
       {/* Later messages appear in this line, where they move nothing. */}
       <div className="flex h-7 items-center gap-4">
-        <Link
-          href={`/t/${slug}/jobs/triggers`}
-          className="inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
-        >
-          <ArrowLeft aria-hidden className="size-3.5" />
-          Triggers
-        </Link>
+        <BackLink href={`/t/${slug}/jobs/triggers`}>Triggers</BackLink>
         <p className="min-w-0 flex-1 truncate text-sm text-warn">
           {query.data && query.isError && !absent ? "Could not refresh; what you see may be old." : null}
         </p>
@@ -73,32 +67,10 @@ function LoadedTrigger({ trigger }: { readonly trigger: Trigger }) {
   return (
     <>
       <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
-        <div className="min-w-0 flex-1 basis-64">
-          <div className="flex flex-wrap items-center gap-2">
-            <h1 className="min-w-0 break-words font-semibold text-xl tracking-tight">
-              <Plain text={trigger.label} />
-            </h1>
-            <TriggerMarks trigger={trigger} />
-          </div>
-          <p className="break-words text-muted text-sm">
-            <Plain text={whenWords(trigger)} />
-          </p>
-          <p className="flex items-center text-muted text-xs">
-            <code className="truncate font-mono">{trigger.id}</code>
-            <CopyButton text={trigger.id} label="Copy trigger id" />
-          </p>
-        </div>
+        <TriggerTitle trigger={trigger} />
         <HeaderActions trigger={trigger} actions={actions} />
       </header>
-      {trigger.status === "broken" ? (
-        <p role="alert" className="flex gap-2 rounded-md bg-bad-soft px-4 py-2.5 text-bad text-sm">
-          <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
-          <span className="min-w-0 break-words">
-            It cannot fire: <Plain text={reasonWords(trigger.status_reason ?? "unknown")} />. Saving it mended, or
-            switching it off and on, lets it try again.
-          </span>
-        </p>
-      ) : null}
+      {trigger.status === "broken" ? <BrokenNotice reason={trigger.status_reason ?? "unknown"} /> : null}
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_minmax(20rem,26rem)]">
         <div className="flex min-w-0 flex-col gap-4">
           <Firings triggerId={trigger.id} definitionKey={trigger.definition_key} />
@@ -119,6 +91,38 @@ function LoadedTrigger({ trigger }: { readonly trigger: Trigger }) {
       </div>
       {actions.dialog}
     </>
+  );
+}
+
+function TriggerTitle({ trigger }: { readonly trigger: Trigger }) {
+  return (
+    <div className="min-w-0 flex-1 basis-64">
+      <div className="flex flex-wrap items-center gap-2">
+        <h1 className="min-w-0 break-words font-semibold text-xl tracking-tight">
+          <Plain text={trigger.label} />
+        </h1>
+        <TriggerMarks trigger={trigger} />
+      </div>
+      <p className="break-words text-muted text-sm">
+        <Plain text={whenWords(trigger)} />
+      </p>
+      <p className="flex items-center text-muted text-xs">
+        <code className="truncate font-mono">{trigger.id}</code>
+        <CopyButton text={trigger.id} label="Copy trigger id" />
+      </p>
+    </div>
+  );
+}
+
+function BrokenNotice({ reason }: { readonly reason: string }) {
+  return (
+    <p role="alert" className="flex gap-2 rounded-md bg-bad-soft px-4 py-2.5 text-bad text-sm">
+      <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+      <span className="min-w-0 break-words">
+        It cannot fire: <Plain text={reasonWords(reason)} />. Saving it mended, or switching it off and on, lets it try
+        again.
+      </span>
+    </p>
   );
 }
 

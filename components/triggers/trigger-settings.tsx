@@ -1,8 +1,8 @@
 "use client";
 
-import type { ReactNode } from "react";
 import { JsonView } from "@/components/ui/json-view";
 import { Link } from "@/components/ui/link";
+import { FactRow } from "@/components/ui/lists/fact-row";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";
@@ -19,29 +19,29 @@ export function TriggerSettingsPanel({ trigger }: { readonly trigger: Trigger })
       <section aria-label="Settings" className="panel overflow-hidden">
         <h2 className="px-4 py-3 font-semibold text-base">Settings</h2>
         <dl className="grid grid-cols-[6rem_minmax(0,1fr)] sm:grid-cols-[9rem_minmax(0,1fr)] divide-y divide-line border-line border-t text-sm">
-          <Row name="Starts">
+          <FactRow name="Starts">
             <Link
               href={`/t/${slug}/jobs?definition=${encodeURIComponent(trigger.definition_key)}`}
               className="text-accent underline"
             >
               {trigger.definition_key}
             </Link>
-          </Row>
-          <Row name="Next">
+          </FactRow>
+          <FactRow name="Next">
             <NextFiring trigger={trigger} />
-          </Row>
-          <Row name="So far">{runsWords(trigger)}</Row>
+          </FactRow>
+          <FactRow name="So far">{runsWords(trigger)}</FactRow>
           {trigger.trigger_type === "event" ? <EventRows trigger={trigger} /> : <ScheduleRows trigger={trigger} />}
-          <Row name="A job of it is there">{OVERLAP_WORDS[trigger.overlap_policy]}</Row>
-          <Row name="Not after">
+          <FactRow name="A job of it is there">{OVERLAP_WORDS[trigger.overlap_policy]}</FactRow>
+          <FactRow name="Not after">
             {trigger.expires_at ? <Time value={trigger.expires_at} kind="absolute" /> : "without end"}
-          </Row>
-          <Row name="Queue, priority">
+          </FactRow>
+          <FactRow name="Queue, priority">
             {trigger.queue ?? "the definition's"}, {trigger.priority ?? "100"}
-          </Row>
-          <Row name="Changed">
+          </FactRow>
+          <FactRow name="Changed">
             <Time value={trigger.updated_at} /> <span className="text-muted">(version {trigger.version})</span>
-          </Row>
+          </FactRow>
         </dl>
       </section>
       <JsonView title="Payload template" value={trigger.payload_template} empty="The payload is empty." />
@@ -52,16 +52,16 @@ export function TriggerSettingsPanel({ trigger }: { readonly trigger: Trigger })
 function EventRows({ trigger }: { readonly trigger: Trigger }) {
   return (
     <>
-      <Row name="Event">
+      <FactRow name="Event">
         <Code text={trigger.event_name ?? ""} />
-      </Row>
-      <Row name="Only if">{trigger.condition === null ? "always" : <Code text={trigger.condition} />}</Row>
-      <Row name="Same work">
+      </FactRow>
+      <FactRow name="Only if">{trigger.condition === null ? "always" : <Code text={trigger.condition} />}</FactRow>
+      <FactRow name="Same work">
         {trigger.dedupe_key_template === null ? "the same payload" : <Code text={trigger.dedupe_key_template} />}{" "}
         {trigger.dedupe_window_seconds === 0
           ? "is never left out"
           : `is left out within ${plural(trigger.dedupe_window_seconds, "second")}`}
-      </Row>
+      </FactRow>
     </>
   );
 }
@@ -71,7 +71,7 @@ function ScheduleRows({ trigger }: { readonly trigger: Trigger }) {
   const missed = CATCH_UP_WORDS[trigger.catch_up];
   return (
     <>
-      <Row name="When">
+      <FactRow name="When">
         <Plain text={whenWords(trigger)} />
         {trigger.cron_expr === null ? null : (
           <>
@@ -79,30 +79,23 @@ function ScheduleRows({ trigger }: { readonly trigger: Trigger }) {
             <Code text={trigger.cron_expr} />
           </>
         )}
-      </Row>
-      <Row name="Missed instants">
+      </FactRow>
+      <FactRow name="Missed instants">
         {missed}
         {trigger.catch_up === "all" ? ` (${trigger.catch_up_limit})` : ""}
         {trigger.missed_count > 0 ? (
           <span className="text-warn"> · {trigger.missed_count} left out in the last seven days</span>
         ) : null}
-      </Row>
+      </FactRow>
       {trigger.schedule_type === "cron" ? (
-        <Row name="Clock changes">
+        <FactRow name="Clock changes">
           Left out: {GAP_WORDS[gap ?? ""].toLowerCase()}. Twice: {REPEAT_WORDS[overlap ?? ""].toLowerCase()}.
-        </Row>
+        </FactRow>
       ) : null}
-      {trigger.jitter_seconds > 0 ? <Row name="Spread">up to {plural(trigger.jitter_seconds, "second")}</Row> : null}
+      {trigger.jitter_seconds > 0 ? (
+        <FactRow name="Spread">up to {plural(trigger.jitter_seconds, "second")}</FactRow>
+      ) : null}
     </>
-  );
-}
-
-function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="col-span-2 grid min-h-9 grid-cols-subgrid items-center px-4 py-1.5">
-      <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
   );
 }
 

@@ -1,74 +1,107 @@
 "use client";
 
-import { Skeleton } from "@/components/ui/states";
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
+import { Switch } from "@/components/ui/switch";
 import type { Trigger } from "@/lib/contract";
-import { TriggerTableRow } from "./trigger-row";
-import { useTriggerActions } from "./use-trigger-actions";
+import { OutcomeBar } from "./outcome";
+import { LastFiring, RowActions, TriggerName } from "./trigger-cells";
+import { NextFiring } from "./trigger-state";
+import { type TriggerActions, useTriggerActions } from "./use-trigger-actions";
 
-const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
-
-/** The triggers of a page; undefined while the first answer is loading. */
-export function TriggerTable({
-  triggers,
-  gone,
-}: {
+interface TriggerTableProps {
+  /** Undefined while the first answer is loading. */
   readonly triggers: readonly Trigger[] | undefined;
   /** Triggers that are no longer in the list. They stay in place until the user asks for the newest. */
   readonly gone: ReadonlySet<string>;
-}) {
+}
+
+/** The triggers of a page. */
+export function TriggerTable({ triggers, gone }: TriggerTableProps) {
   const actions = useTriggerActions();
   return (
     <>
-      <table aria-busy={triggers === undefined} className="w-full border-collapse">
-        <caption className="sr-only">Triggers, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col" className={`${HEAD} w-14 pr-0 sm:pl-4`}>
-              On
-            </th>
-            <th scope="col" className={HEAD}>
-              Trigger
-            </th>
-            <th scope="col" className={`${HEAD} hidden w-28 lg:table-cell`}>
-              Starts
-            </th>
-            <th scope="col" className={`${HEAD} hidden w-36 md:table-cell`}>
-              Last firing
-            </th>
-            <th scope="col" className={`${HEAD} hidden w-48 sm:table-cell`}>
-              Next firing
-            </th>
-            <th scope="col" className={`${HEAD} hidden w-36 xl:table-cell`}>
-              Newest 20
-            </th>
-            <th scope="col" className={`${HEAD} w-20 max-sm:w-12`}>
-              <span className="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {triggers?.map((trigger) => (
-            <TriggerTableRow key={trigger.id} trigger={trigger} gone={gone.has(trigger.id)} actions={actions} />
-          )) ?? <Waiting />}
-        </tbody>
-      </table>
+      <DataTable
+        caption="Triggers, newest first"
+        columns={[switchColumn(actions), ...COLUMNS, actionsColumn(actions)]}
+        rows={triggers}
+        rowKey={({ id }) => id}
+        rowClass="h-16 hover:bg-hover"
+        rowAttributes={({ id, is_enabled: on }) => ({
+          "data-trigger-id": id,
+          className: (gone.has(id) || !on) && "text-muted",
+        })}
+        loading={{ rows: 4, className: "h-16" }}
+      />
       {actions.dialog}
     </>
   );
 }
 
-const ROWS = ["a", "b", "c", "d"];
+const switchColumn = (actions: TriggerActions): Column<Trigger> => ({
+  id: "on",
+  head: "On",
+  width: "w-14 pr-0",
+  className: "w-14 py-0 pr-0 pl-1.5 sm:first:pl-3",
+  placeholder: ["ml-1.5 h-5 w-9 rounded-full"],
+  cell: (trigger) => (
+    <Switch
+      label={`${trigger.label} is on`}
+      on={trigger.is_enabled}
+      reason={actions.noWrite}
+      onChange={(on) => actions.toggle(trigger, on)}
+    />
+  ),
+});
 
-function Waiting() {
-  return ROWS.map((key) => (
-    <tr key={key} className="h-16 border-line border-t">
-      <td className="px-3 sm:pl-4">
-        <Skeleton className="h-5 w-9 rounded-full" />
-      </td>
-      <td className="px-3" colSpan={6}>
-        <Skeleton className="h-4 w-40 max-w-full" />
-        <Skeleton className="mt-1.5 h-3 w-64 max-w-full" />
-      </td>
-    </tr>
-  ));
-}
+const COLUMNS: readonly Column<Trigger>[] = [
+  {
+    id: "trigger",
+    head: "Trigger",
+    className: "max-w-0 py-1.5",
+    placeholder: ["h-4 w-40 max-w-full", "mt-1.5 h-3 w-64 max-w-full"],
+    cell: (trigger) => <TriggerName trigger={trigger} />,
+  },
+  {
+    id: "starts",
+    head: "Starts",
+    from: "lg",
+    width: "w-28",
+    className: "max-w-0 text-sm",
+    cell: ({ definition_key: key }) => (
+      <p className="truncate" title={key}>
+        {key}
+      </p>
+    ),
+  },
+  {
+    id: "last",
+    head: "Last firing",
+    from: "md",
+    width: "w-36",
+    cell: (trigger) => <LastFiring trigger={trigger} />,
+  },
+  {
+    id: "next",
+    head: "Next firing",
+    from: "sm",
+    width: "w-48",
+    className: "text-sm",
+    cell: (trigger) => <NextFiring trigger={trigger} />,
+  },
+  {
+    id: "recent",
+    head: "Newest 20",
+    from: "xl",
+    width: "w-36",
+    cell: ({ recent_firings: firings }) => <OutcomeBar firings={firings} />,
+  },
+];
+
+const actionsColumn = (actions: TriggerActions): Column<Trigger> => ({
+  id: "actions",
+  head: "Actions",
+  headHidden: true,
+  width: "w-20 max-sm:w-12",
+  className: "w-20 px-2 max-sm:w-12 sm:pr-3",
+  cell: (trigger) => <RowActions trigger={trigger} actions={actions} />,
+});

@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { previewBodyOf, triggerFieldsOf } from "@/lib/client/triggers/trigger-form";
 import { triggerPreviewOptions } from "@/lib/client/triggers/triggers";

@@ -35,27 +35,9 @@ export function useDialogElement(): HTMLDialogElement | null {
  * element.
  */
 export function Dialog({ title, description, open, onClose, children, wide, drawer }: DialogProps) {
-  const [dialog, setDialog] = useState<HTMLDialogElement | null>(null);
-  const [typed, setTyped] = useState(false);
-  useUnsavedWarning(open && typed);
-  // The cross, Escape and a click beside the dialog are easy to hit by mistake, so they ask. A Cancel button inside
-  // does not.
-  const leave = () => {
-    if (!typed || mayDiscard()) onClose();
-  };
+  const { dialog, setDialog, onTyped, leave } = useModal(open, onClose);
   const titleId = useId();
   const descriptionId = useId();
-  useEffect(() => {
-    if (!open || !dialog || dialog.open) return;
-    const before = document.activeElement;
-    setTyped(false);
-    dialog.showModal();
-    firstControl(dialog)?.focus();
-    return () => {
-      dialog.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-    };
-  }, [open, dialog]);
   if (!open) return null;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape is the keyboard's way to close a dialog
@@ -67,7 +49,7 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
         event.preventDefault();
         leave();
       }}
-      onInput={() => setTyped(true)}
+      onInput={onTyped}
       onClick={(event) => event.target === event.currentTarget && leave()}
       className={cn("overflow-hidden bg-panel p-0 shadow-pop", PLACES[drawer ? "drawer" : wide ? "wide" : "middle"])}
     >
@@ -91,6 +73,30 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
       </div>
     </dialog>
   );
+}
+
+/** Opens the element as a modal dialog, moves the focus into it and back, and asks before typed input is lost. */
+function useModal(open: boolean, onClose: () => void) {
+  const [dialog, setDialog] = useState<HTMLDialogElement | null>(null);
+  const [typed, setTyped] = useState(false);
+  useUnsavedWarning(open && typed);
+  // The cross, Escape and a click beside the dialog are easy to hit by mistake, so they ask. A Cancel button inside
+  // does not.
+  const leave = () => {
+    if (!typed || mayDiscard()) onClose();
+  };
+  useEffect(() => {
+    if (!open || !dialog || dialog.open) return;
+    const before = document.activeElement;
+    setTyped(false);
+    dialog.showModal();
+    firstControl(dialog)?.focus();
+    return () => {
+      dialog.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, [open, dialog]);
+  return { dialog, setDialog, onTyped: () => setTyped(true), leave };
 }
 
 // The first control to fill in or to answer, rather than the cross that closes.

@@ -5,6 +5,7 @@ import { Button } from "./button";
 import { cn } from "./cn";
 import { CopyButton } from "./copy-button";
 import { Plain } from "./plain";
+import { ScrollPre } from "./scroll-pre";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/gu;
 /** Longer texts are not colored, because that would slow the page down. */
@@ -38,13 +39,9 @@ export function JsonView({ title, value, empty, className }: JsonViewProps) {
       {value === null || value === undefined ? (
         <p className="px-4 py-6 text-muted text-sm">{empty}</p>
       ) : (
-        <pre
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          tabIndex={0}
-          className="max-h-[32rem] overflow-auto whitespace-pre-wrap break-words px-4 py-3 font-mono text-xs"
-        >
+        <ScrollPre className="max-h-[32rem] overflow-auto whitespace-pre-wrap break-words px-4 py-3 font-mono text-xs">
           {raw || text.length > COLOURED_LENGTH ? <Plain text={text} /> : <Coloured text={text} />}
-        </pre>
+        </ScrollPre>
       )}
     </section>
   );

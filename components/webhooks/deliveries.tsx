@@ -3,13 +3,16 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { FilterSelect } from "@/components/ui/forms/select";
 import { Link } from "@/components/ui/link";
-import { ListBar } from "@/components/ui/list-bar";
+import { ListBar } from "@/components/ui/lists/list-bar";
+import { TotalPager } from "@/components/ui/lists/pager";
 import { Plain } from "@/components/ui/plain";
+import { ScrollPre } from "@/components/ui/scroll-pre";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
-import { formatCount, formatDuration } from "@/lib/client/format";
+import { formatDuration } from "@/lib/client/format";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { type DeliveryPlace, deliveriesOptions, useWebhookAct } from "@/lib/client/webhooks";
@@ -17,7 +20,10 @@ import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 import { OutcomeMark } from "./endpoint-state";
 
-const OUTCOMES = { "": "all attempts", failed: "that failed", delivered: "that got through" } as const;
+const OUTCOMES = [
+  ["failed", "that failed"],
+  ["delivered", "that got through"],
+] as const;
 
 /** Every delivery attempt, newest first, with request and response. */
 export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
@@ -38,18 +44,13 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
     <section aria-label="Deliveries" className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
         <h2 className="flex-1 font-semibold text-base">Deliveries</h2>
-        <select
+        <FilterSelect
           aria-label="Outcome"
+          any="all attempts"
+          options={OUTCOMES}
           value={outcome ?? ""}
-          onChange={(event) => choose(event.target.value)}
-          className="field w-auto border-line"
-        >
-          {Object.entries(OUTCOMES).map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
+          onChoose={choose}
+        />
       </div>
       <div className="panel overflow-clip">
         {rows && rows.length > 0 ? (
@@ -64,41 +65,43 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
         ) : null}
         {query.isError && !page ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : !rows ? (
-          <div className="p-4">
-            <Skeleton className="h-4 w-56 max-w-full" />
-          </div>
-        ) : rows.length === 0 ? (
-          <p className="px-4 py-6 text-muted text-sm">
-            {outcome ? "No such attempt in the last 30 days." : "Nothing was sent yet. “Send test” posts a message."}
-          </p>
         ) : (
-          <ul>
-            {rows.map((delivery) => (
-              <DeliveryRow key={delivery.id} delivery={delivery} enabled={endpoint.is_enabled} />
-            ))}
-          </ul>
+          <DeliveryRows rows={rows} enabled={endpoint.is_enabled} narrowed={outcome !== null} />
         )}
-        {page && page.data.length > 0 ? (
-          <nav aria-label="Pages" className="flex items-center gap-2 border-line border-t px-4 py-2">
-            <p className="tabular flex-1 text-muted text-xs">
-              {page.pagination.total_relation === "gte" ? "more than " : ""}
-              {formatCount(page.pagination.total)} in all
-            </p>
-            {cursor === null ? null : (
-              <Button size="sm" onClick={() => setCursor(null)}>
-                Newest
-              </Button>
-            )}
-            {page.pagination.has_more ? (
-              <Button size="sm" onClick={() => setCursor(page.pagination.next_cursor)}>
-                Older
-              </Button>
-            ) : null}
-          </nav>
-        ) : null}
+        <TotalPager inPlace page={page} unit="in all" cursor={cursor} onTurn={setCursor} />
       </div>
     </section>
+  );
+}
+
+interface DeliveryRowsProps {
+  /** Undefined while the first answer is loading. */
+  readonly rows: readonly WebhookDelivery[] | undefined;
+  readonly enabled: boolean;
+  readonly narrowed: boolean;
+}
+
+function DeliveryRows({ rows, enabled, narrowed }: DeliveryRowsProps) {
+  if (!rows) {
+    return (
+      <div className="p-4">
+        <Skeleton className="h-4 w-56 max-w-full" />
+      </div>
+    );
+  }
+  if (rows.length === 0) {
+    return (
+      <p className="px-4 py-6 text-muted text-sm">
+        {narrowed ? "No such attempt in the last 30 days." : "Nothing was sent yet. “Send test” posts a message."}
+      </p>
+    );
+  }
+  return (
+    <ul>
+      {rows.map((delivery) => (
+        <DeliveryRow key={delivery.id} delivery={delivery} enabled={enabled} />
+      ))}
+    </ul>
   );
 }
 
@@ -165,13 +168,9 @@ function Text({ title, text }: { readonly title: string; readonly text: string }
   return (
     <section aria-label={title} className="min-w-0">
       <h3 className="mb-1 font-medium text-muted text-xs">{title}</h3>
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
-        className="max-h-64 overflow-auto whitespace-pre-wrap break-all rounded-md border border-line bg-panel px-3 py-2 font-mono text-xs"
-      >
+      <ScrollPre className="max-h-64 overflow-auto whitespace-pre-wrap break-all rounded-md border border-line bg-panel px-3 py-2 font-mono text-xs">
         <Plain text={text} />
-      </pre>
+      </ScrollPre>
     </section>
   );
 }

@@ -1,12 +1,14 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { ArrowLeft } from "lucide-react";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
+import { BackLink } from "@/components/ui/back-link";
 import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Link } from "@/components/ui/link";
+import { Dialog } from "@/components/ui/dialog";
+import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
+import { DialogForm } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -19,7 +21,7 @@ import { useReason, useTenant } from "../shell/viewer";
 import { Deliveries } from "./deliveries";
 import { EndpointDialog } from "./endpoint-dialog";
 import { EndpointState } from "./endpoint-state";
-import { MadeSecret } from "./made-secret";
+import { NewSecret } from "./new-secret";
 import { VerifySample } from "./verify-sample";
 
 /** One endpoint: its settings, its actions, and its delivery attempts. */
@@ -32,7 +34,9 @@ export function EndpointDetail({ id }: { readonly id: string }) {
   if (query.isError && !query.data) {
     return (
       <div className="flex flex-col gap-4">
-        <BackLink slug={slug} />
+        <BackLink href={`/t/${slug}/webhooks`} className="mb-2">
+          Webhooks
+        </BackLink>
         <div className="panel">
           <h1 className="sr-only">Webhook endpoint</h1>
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
@@ -52,31 +56,18 @@ export function EndpointDetail({ id }: { readonly id: string }) {
   );
 }
 
-function BackLink({ slug }: { readonly slug: string }) {
-  return (
-    <Link
-      href={`/t/${slug}/webhooks`}
-      className="mb-2 inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
-    >
-      <ArrowLeft aria-hidden className="size-3.5" />
-      Webhooks
-    </Link>
-  );
-}
-
 type Open = "change" | "rotate" | "delete" | null;
 
 function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { slug } = useTenant();
   const [open, setOpen] = useState<Open>(null);
-  const { run, busy } = useAct();
   const close = () => setOpen(null);
-  const noWrite = useReason("webhooks:write");
-  const off = endpoint.is_enabled ? null : "It is switched off.";
   return (
     <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">
-        <BackLink slug={slug} />
+        <BackLink href={`/t/${slug}/webhooks`} className="mb-2">
+          Webhooks
+        </BackLink>
         <h1 className="break-all font-mono font-semibold text-lg tracking-tight">
           <Plain text={endpoint.url} />
         </h1>
@@ -89,44 +80,51 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
           <EndpointState endpoint={endpoint} />
         </p>
       </div>
-      <div className="flex flex-wrap gap-2">
-        <Button
-          reason={noWrite ?? off}
-          busy={busy === "test"}
-          onClick={() => run({ act: "test", endpoint }, "The test message is on its way")}
-        >
-          Send test
-        </Button>
-        <Button
-          reason={noWrite}
-          busy={busy === "change"}
-          onClick={() =>
-            run(
-              { act: "change", endpoint, body: { is_enabled: !endpoint.is_enabled } },
-              endpoint.is_enabled ? "Switched off" : "Switched on",
-            )
-          }
-        >
-          {endpoint.is_enabled ? "Switch off" : "Switch on"}
-        </Button>
-        <Button reason={noWrite} onClick={() => setOpen("change")}>
-          Change
-        </Button>
-        <Button reason={noWrite} onClick={() => setOpen("rotate")}>
-          New secret
-        </Button>
-        <Button variant="danger" reason={noWrite} onClick={() => setOpen("delete")}>
-          Delete
-        </Button>
-      </div>
+      <Actions endpoint={endpoint} onOpen={setOpen} />
       <EndpointDialog open={open === "change"} endpoint={endpoint} onClose={close} />
       <Dialog title="New secret" open={open === "rotate"} onClose={close}>
         <Rotate endpoint={endpoint} onClose={close} />
       </Dialog>
-      <Dialog title="Delete this endpoint?" open={open === "delete"} onClose={close}>
-        <Delete endpoint={endpoint} onClose={close} />
-      </Dialog>
+      {open === "delete" ? <DeleteQuestion endpoint={endpoint} onClose={close} /> : null}
     </header>
+  );
+}
+
+interface ActionsProps {
+  readonly endpoint: WebhookEndpoint;
+  readonly onOpen: (what: Open) => void;
+}
+
+function Actions({ endpoint, onOpen }: ActionsProps) {
+  const { run, busy } = useAct();
+  const noWrite = useReason("webhooks:write");
+  const { is_enabled: on } = endpoint;
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button
+        reason={noWrite ?? (on ? null : "It is switched off.")}
+        busy={busy === "test"}
+        onClick={() => run({ act: "test", endpoint }, "The test message is on its way")}
+      >
+        Send test
+      </Button>
+      <Button
+        reason={noWrite}
+        busy={busy === "change"}
+        onClick={() => run({ act: "change", endpoint, body: { is_enabled: !on } }, on ? "Switched off" : "Switched on")}
+      >
+        {on ? "Switch off" : "Switch on"}
+      </Button>
+      <Button reason={noWrite} onClick={() => onOpen("change")}>
+        Change
+      </Button>
+      <Button reason={noWrite} onClick={() => onOpen("rotate")}>
+        New secret
+      </Button>
+      <Button variant="danger" reason={noWrite} onClick={() => onOpen("delete")}>
+        Delete
+      </Button>
+    </div>
   );
 }
 
@@ -149,50 +147,40 @@ function useAct() {
 function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const act = useWebhookAct(slug);
-  if (act.data?.secret) return <MadeSecret secret={act.data.secret} onClose={onClose} />;
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const rotate = () =>
+    act.mutate({ act: "rotate", endpoint }, { onError: ({ message }) => setFaults(new Map([["", message]])) });
+  if (act.data?.secret) return <NewSecret secret={act.data.secret} onClose={onClose} />;
   return (
-    <>
-      <DialogBody className="flex flex-col gap-3 text-sm">
-        <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
-        {endpoint.previous_secret_until ? (
-          <p>The one before stays valid, too, until its own 24 hours are over.</p>
-        ) : null}
-        {act.error ? (
-          <p role="alert" className="text-bad">
-            {act.error.message}
-          </p>
-        ) : null}
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button variant="primary" busy={act.isPending} onClick={() => act.mutate({ act: "rotate", endpoint })}>
-          Make a new secret
-        </Button>
-      </DialogActions>
-    </>
+    <DialogForm
+      submit="Make a new secret"
+      faults={faults}
+      busy={act.isPending}
+      onSubmit={rotate}
+      onClose={onClose}
+      className="gap-3 text-sm"
+    >
+      <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
+      {endpoint.previous_secret_until ? <p>The one before stays valid, too, until its own 24 hours are over.</p> : null}
+    </DialogForm>
   );
 }
 
-function Delete({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
+function DeleteQuestion({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const router = useRouter();
   const { run, busy } = useAct();
   return (
-    <>
-      <DialogBody className="text-sm">
-        <p>Its secrets and its log are gone at once. Messages that wait for it fail.</p>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Keep it</Button>
-        <Button
-          variant="danger"
-          busy={busy === "delete"}
-          onClick={() => run({ act: "delete", endpoint }, "Deleted", () => router.push(`/t/${slug}/webhooks`))}
-        >
-          Delete
-        </Button>
-      </DialogActions>
-    </>
+    <ConfirmDialog
+      title="Delete this endpoint?"
+      keep="Keep it"
+      action="Delete"
+      busy={busy === "delete"}
+      onConfirm={() => run({ act: "delete", endpoint }, "Deleted", () => router.push(`/t/${slug}/webhooks`))}
+      onClose={onClose}
+    >
+      <p>Its secrets and its log are gone at once. Messages that wait for it fail.</p>
+    </ConfirmDialog>
   );
 }
 
@@ -218,7 +206,7 @@ function Facts({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <div className="min-w-0">
       <dt className="text-muted text-xs">{name}</dt>

@@ -1,15 +1,16 @@
 "use client";
 
-import { type FormEvent, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { Dialog } from "@/components/ui/dialog";
+import { DialogForm } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { InputField, TextAreaField } from "@/components/ui/forms/input-field";
 import { faultsOf } from "@/lib/client/forms/faults";
 import { useWebhookAct } from "@/lib/client/webhooks";
 import type { UpdateWebhook, WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { endpointBodyOf, endpointFieldsOf, type Fields, headerLinesFault } from "./endpoint-fields";
-import { MadeSecret } from "./made-secret";
+import { NewSecret } from "./new-secret";
 
 interface DialogProps {
   readonly open: boolean;
@@ -17,6 +18,8 @@ interface DialogProps {
   /** The endpoint to change; omitted to add one. */
   readonly endpoint?: WebhookEndpoint;
 }
+
+const FIELDS = ["url", "description", "event_types", "headers"];
 
 /** Adds an endpoint and shows its secret once; or changes an endpoint. */
 export function EndpointDialog({ open, onClose, endpoint }: DialogProps) {
@@ -32,7 +35,7 @@ export function EndpointDialog({ open, onClose, endpoint }: DialogProps) {
       onClose={close}
     >
       {secret ? (
-        <MadeSecret secret={secret} onClose={close} />
+        <NewSecret secret={secret} onClose={close} />
       ) : (
         <EndpointForm endpoint={endpoint} onMade={setSecret} onClose={close} />
       )}
@@ -47,14 +50,63 @@ interface FormProps {
 }
 
 function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
+  const { fields, set, faults, submit, pending } = useEndpointForm({ endpoint, onMade, onClose });
+  return (
+    <DialogForm
+      submit={endpoint ? "Save" : "Add endpoint"}
+      faults={faults}
+      fields={FIELDS}
+      busy={pending}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <InputField
+        label="URL"
+        hint="https, port 443 or 8443, reachable from the internet."
+        error={faults.get("url")}
+        required
+        autoComplete="off"
+        inputMode="url"
+        value={fields.url}
+        onText={set("url")}
+        className="font-mono"
+      />
+      <InputField
+        label="Description"
+        error={faults.get("description")}
+        value={fields.description}
+        onText={set("description")}
+      />
+      <InputField
+        label="Types"
+        hint="Names with commas between them, such as order.paid, invoice.*; empty: all."
+        error={faults.get("event_types")}
+        value={fields.types}
+        onText={set("types")}
+        className="font-mono"
+      />
+      <TextAreaField
+        label="Headers of your own"
+        hint={headersHint(endpoint?.header_names.join(", "))}
+        error={faults.get("headers")}
+        rows={2}
+        autoComplete="off"
+        value={fields.headers}
+        onText={set("headers")}
+        className="font-mono"
+      />
+    </DialogForm>
+  );
+}
+
+/** The state of an endpoint that is being added or changed. */
+function useEndpointForm({ endpoint, onMade, onClose }: FormProps) {
   const { slug } = useTenant();
   const act = useWebhookAct(slug);
   const [fields, setFields] = useState<Fields>(() => endpointFieldsOf(endpoint));
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
-  const set = (name: keyof Fields) => (event: { target: { value: string } }) =>
-    setFields((now) => ({ ...now, [name]: event.target.value }));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const set = (name: keyof Fields) => (text: string) => setFields((now) => ({ ...now, [name]: text }));
+  const submit = () => {
     const fault = headerLinesFault(fields.headers);
     if (fault) return setFaults(new Map([["headers", fault]]));
     if (act.isPending) return;
@@ -64,71 +116,11 @@ function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
       onError: (error) => setFaults(faultsOf(error)),
     });
   };
-  const known = endpoint?.header_names.join(", ");
-  return (
-    <form onSubmit={submit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <Field
-          label="URL"
-          hint="https, port 443 or 8443, reachable from the internet."
-          error={faults.get("url")}
-          required
-        >
-          {(control) => (
-            <input
-              {...control}
-              className="field font-mono"
-              autoComplete="off"
-              inputMode="url"
-              value={fields.url}
-              onChange={set("url")}
-            />
-          )}
-        </Field>
-        <Field label="Description" error={faults.get("description")}>
-          {(control) => (
-            <input {...control} className="field" value={fields.description} onChange={set("description")} />
-          )}
-        </Field>
-        <Field
-          label="Types"
-          hint="Names with commas between them, such as order.paid, invoice.*; empty: all."
-          error={faults.get("event_types")}
-        >
-          {(control) => <input {...control} className="field font-mono" value={fields.types} onChange={set("types")} />}
-        </Field>
-        <Field
-          label="Headers of your own"
-          hint={
-            known
-              ? `It sends ${known}. Lines here replace all of them; empty leaves them.`
-              : "One a line, such as X-Env: prod. Values are never shown again."
-          }
-          error={faults.get("headers")}
-        >
-          {(control) => (
-            <textarea
-              {...control}
-              rows={2}
-              className="field font-mono"
-              autoComplete="off"
-              value={fields.headers}
-              onChange={set("headers")}
-            />
-          )}
-        </Field>
-        {faults.get("") ? (
-          <p role="alert" className="text-bad text-sm">
-            {faults.get("")}
-          </p>
-        ) : null}
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={act.isPending}>
-          {endpoint ? "Save" : "Add endpoint"}
-        </Button>
-      </DialogActions>
-    </form>
-  );
+  return { fields, set, faults, submit, pending: act.isPending };
+}
+
+function headersHint(known: string | undefined): string {
+  return known
+    ? `It sends ${known}. Lines here replace all of them; empty leaves them.`
+    : "One a line, such as X-Env: prod. Values are never shown again.";
 }

@@ -2,6 +2,7 @@
 
 import { CopyButton } from "@/components/ui/copy-button";
 import { FoldMark } from "@/components/ui/fold-mark";
+import { ScrollPre } from "@/components/ui/scroll-pre";
 
 const SAMPLE = `import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -30,13 +31,9 @@ export function VerifySample() {
           the header <code className="font-mono">webhook-id</code> to know a repetition.
         </p>
         <div className="relative">
-          <pre
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-            tabIndex={0}
-            className="overflow-x-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs"
-          >
+          <ScrollPre className="overflow-x-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs">
             {SAMPLE}
-          </pre>
+          </ScrollPre>
           <div className="absolute top-1 right-1 rounded-md bg-sunken">
             <CopyButton text={SAMPLE} label="Copy the sample" />
           </div>

@@ -6,9 +6,10 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { Link } from "@/components/ui/link";
-import { ListBar } from "@/components/ui/list-bar";
+import { ListPanel } from "@/components/ui/lists/list-panel";
+import { PageHeader } from "@/components/ui/page-header";
 import { Plain } from "@/components/ui/plain";
-import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Empty, Skeleton } from "@/components/ui/states";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
@@ -33,50 +34,48 @@ export function WebhooksPage() {
   } = usePinnedRows(query.data?.data, slug, { whole: true, followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
-      <header className="flex flex-wrap items-center gap-3">
-        <div className="min-w-0 flex-1 basis-56">
-          <h1 className="font-semibold text-xl tracking-tight">Webhooks</h1>
-          <p className="text-muted text-sm">Addresses of your own that signed messages are posted to.</p>
-        </div>
+      <PageHeader title="Webhooks" about="Addresses of your own that signed messages are posted to.">
         <Button variant="primary" reason={noWrite} onClick={() => setAdding(true)}>
           Add endpoint
         </Button>
-      </header>
-      <section aria-label="Endpoints" className="panel overflow-clip">
-        <ListBar
-          noun="endpoint"
-          waiting={shown.waiting.length}
-          onShow={() => showWaiting()}
-          read={endpoints !== undefined}
-          staleSince={query.isError && endpoints ? query.dataUpdatedAt : null}
-          onRetry={() => void query.refetch()}
-        />
-        {query.isError && !endpoints ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : endpoints === undefined ? (
-          <div className="p-4">
-            <Skeleton className="h-4 w-56 max-w-full" />
-          </div>
-        ) : endpoints.length === 0 ? (
-          <Empty icon={Webhook} title="No endpoint yet">
-            <p>
-              Add the address of a service of yours. Jobs of the definition <code>deliver-webhook</code> post messages
-              to it, started by a trigger, by code or by hand.
-            </p>
-            <Button reason={noWrite} onClick={() => setAdding(true)}>
-              Add the first one
-            </Button>
-          </Empty>
-        ) : (
+      </PageHeader>
+      <ListPanel
+        label="Endpoints"
+        noun="endpoint"
+        query={query}
+        rows={endpoints}
+        waiting={shown.waiting.length}
+        onShow={() => showWaiting()}
+        empty={<NoEndpoints noWrite={noWrite} onAdd={() => setAdding(true)} />}
+      >
+        {endpoints ? (
           <ul>
             {endpoints.map((endpoint) => (
               <EndpointRow key={endpoint.id} endpoint={endpoint} gone={shown.gone.has(endpoint.id)} />
             ))}
           </ul>
+        ) : (
+          <div className="p-4">
+            <Skeleton className="h-4 w-56 max-w-full" />
+          </div>
         )}
-      </section>
+      </ListPanel>
       <EndpointDialog open={adding} onClose={() => setAdding(false)} />
     </div>
+  );
+}
+
+function NoEndpoints({ noWrite, onAdd }: { readonly noWrite: string | null; readonly onAdd: () => void }) {
+  return (
+    <Empty icon={Webhook} title="No endpoint yet">
+      <p>
+        Add the address of a service of yours. Jobs of the definition <code>deliver-webhook</code> post messages to it,
+        started by a trigger, by code or by hand.
+      </p>
+      <Button reason={noWrite} onClick={onAdd}>
+        Add the first one
+      </Button>
+    </Empty>
   );
 }
 

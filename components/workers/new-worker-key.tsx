@@ -1,13 +1,14 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { CopyButton } from "@/components/ui/copy-button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { Dialog, DialogBody } from "@/components/ui/dialog";
+import { DialogForm } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { InputField } from "@/components/ui/forms/input-field";
+import { ShownOnce } from "@/components/ui/shown-once";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
-import { ApiError } from "@/lib/client/http";
+import { faultsOf } from "@/lib/client/forms/faults";
 import { remoteDefinitionsOptions, useCreateWorkerKey } from "@/lib/client/worker-keys";
 import type { Definition } from "@/lib/contract";
 import { LIMITS } from "@/lib/contract/limits";
@@ -29,7 +30,17 @@ export function NewWorkerKeyDialog({ open, onClose }: { readonly open: boolean; 
 function NewKey({ onClose }: { readonly onClose: () => void }) {
   const definitions = useQuery(remoteDefinitionsOptions());
   const [made, setMade] = useState<string | null>(null);
-  if (made !== null) return <MadeKey text={made} onClose={onClose} />;
+  if (made !== null) {
+    return (
+      <ShownOnce
+        secret={made}
+        note="Copy the key now. It is shown this once and stored nowhere."
+        copyLabel="Copy the key"
+        testId="worker-key"
+        onClose={onClose}
+      />
+    );
+  }
   if (definitions.isError) return <ProblemPanel error={definitions.error} onRetry={() => definitions.refetch()} />;
   if (definitions.isPending) {
     return (
@@ -57,88 +68,77 @@ interface FormProps {
   readonly onClose: () => void;
 }
 
+const FIELDS = ["name", "definitions", "queues", "tenant", "expires_in_days"];
+
 function KeyForm({ definitions, onMade, onClose }: FormProps) {
   const create = useCreateWorkerKey();
-  const [name, setName] = useState("");
+  const [fields, setFields] = useState({
+    name: "",
+    queues: "",
+    tenant: "",
+    expires_in_days: String(LIMITS.workerKeyDaysDefault),
+  });
   const [chosen, setChosen] = useState<readonly string[]>(definitions.length === 1 ? [definitions[0]?.key ?? ""] : []);
-  const [queues, setQueues] = useState("");
-  const [tenant, setTenant] = useState("");
-  const [days, setDays] = useState(String(LIMITS.workerKeyDaysDefault));
-  const error = create.error;
-  const faultOf = (field: string) =>
-    error instanceof ApiError
-      ? (error.errors.find(({ pointer }) => pointer === `/${field}` || pointer.startsWith(`/${field}/`))?.detail ??
-        null)
-      : null;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const names = queues.split(",").flatMap((queue) => queue.trim() || []);
-    const body = {
-      name: name.trim(),
-      definitions: [...chosen],
-      queues: names.length > 0 ? names : null,
-      tenant: tenant.trim() || null,
-      expires_in_days: Number(days),
-    };
-    if (!create.isPending) create.mutate(body, { onSuccess: ({ key }) => onMade(key) });
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const submit = () => {
+    const onError = (error: Error) => setFaults(faultsOf(error));
+    if (!create.isPending) create.mutate(bodyOf(fields, chosen), { onSuccess: ({ key }) => onMade(key), onError });
   };
-  const general =
-    error && !["name", "definitions", "queues", "tenant", "expires_in_days"].some(faultOf)
-      ? error.message || "Could not make the key."
-      : null;
+  const texts = (name: keyof typeof fields) => ({
+    error: faults.get(name),
+    value: fields[name],
+    onText: (text: string) => setFields((now) => ({ ...now, [name]: text })),
+  });
   return (
-    <form onSubmit={submit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <Field label="Name" hint="Where it is used." error={faultOf("name")} required>
-          {(control) => (
-            <input {...control} className="field" value={name} onChange={(event) => setName(event.target.value)} />
-          )}
-        </Field>
-        <Choice definitions={definitions} chosen={chosen} onChange={setChosen} error={faultOf("definitions")} />
-        <Field label="Queues" hint="Names with commas between them; empty: any queue." error={faultOf("queues")}>
-          {(control) => (
-            <input {...control} className="field" value={queues} onChange={(event) => setQueues(event.target.value)} />
-          )}
-        </Field>
-        <Field label="Tenant" hint="Slug or id; empty: any tenant." error={faultOf("tenant")}>
-          {(control) => (
-            <input {...control} className="field" value={tenant} onChange={(event) => setTenant(event.target.value)} />
-          )}
-        </Field>
-        <Field label="Good for, in days" hint="At most 365." error={faultOf("expires_in_days")} required>
-          {(control) => (
-            <input
-              {...control}
-              type="number"
-              min={1}
-              max={LIMITS.workerKeyDaysMax}
-              className="field"
-              value={days}
-              onChange={(event) => setDays(event.target.value)}
-            />
-          )}
-        </Field>
-        {general ? (
-          <p role="alert" className="text-bad text-sm">
-            {general}
-          </p>
-        ) : null}
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={create.isPending}>
-          Make key
-        </Button>
-      </DialogActions>
-    </form>
+    <DialogForm
+      submit="Make key"
+      faults={faults}
+      fields={FIELDS}
+      busy={create.isPending}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <InputField label="Name" hint="Where it is used." required {...texts("name")} />
+      <Choice definitions={definitions} chosen={chosen} onChange={setChosen} error={faults.get("definitions")} />
+      <InputField label="Queues" hint="Names with commas between them; empty: any queue." {...texts("queues")} />
+      <InputField label="Tenant" hint="Slug or id; empty: any tenant." {...texts("tenant")} />
+      <InputField
+        label="Good for, in days"
+        hint="At most 365."
+        required
+        type="number"
+        min={1}
+        max={LIMITS.workerKeyDaysMax}
+        {...texts("expires_in_days")}
+      />
+    </DialogForm>
   );
+}
+
+interface KeyFields {
+  readonly name: string;
+  /** Comma-separated names. */
+  readonly queues: string;
+  readonly tenant: string;
+  readonly expires_in_days: string;
+}
+
+function bodyOf({ name, queues, tenant, expires_in_days: days }: KeyFields, definitions: readonly string[]) {
+  const names = queues.split(",").flatMap((queue) => queue.trim() || []);
+  return {
+    name: name.trim(),
+    definitions: [...definitions],
+    queues: names.length > 0 ? names : null,
+    tenant: tenant.trim() || null,
+    expires_in_days: Number(days),
+  };
 }
 
 interface ChoiceProps {
   readonly definitions: readonly Definition[];
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;
-  readonly error: string | null;
+  readonly error: string | undefined;
 }
 
 function Choice({ definitions, chosen, onChange, error }: ChoiceProps) {
@@ -159,28 +159,5 @@ function Choice({ definitions, chosen, onChange, error }: ChoiceProps) {
       ))}
       {error ? <p className="text-bad text-xs">{error}</p> : null}
     </fieldset>
-  );
-}
-
-function MadeKey({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
-  return (
-    <>
-      <DialogBody className="flex flex-col gap-3">
-        <p role="status" className="text-sm">
-          Copy the key now. It is shown this once and stored nowhere.
-        </p>
-        <p className="flex items-center gap-1 rounded-md border border-line bg-sunken py-1 pr-1 pl-3 font-mono text-xs">
-          <span className="min-w-0 flex-1 break-all" data-testid="worker-key">
-            {text}
-          </span>
-          <CopyButton text={text} label="Copy the key" />
-        </p>
-      </DialogBody>
-      <DialogActions>
-        <Button variant="primary" onClick={onClose}>
-          Done
-        </Button>
-      </DialogActions>
-    </>
   );
 }

@@ -4,11 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { cn } from "@/components/ui/cn";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
-import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Empty, ProblemPanel } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/client/clock";
@@ -17,8 +17,6 @@ import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRevokeWorkerKey, workerKeysOptions } from "@/lib/client/worker-keys";
 import type { WorkerKey } from "@/lib/contract";
 import { NewWorkerKeyDialog } from "./new-worker-key";
-
-const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
 /** Keys of remote workers: their scopes, and how to create and revoke them. */
 export function WorkerKeys() {
@@ -65,99 +63,96 @@ export function WorkerKeys() {
   );
 }
 
-function KeyTable({
-  keys,
-  onRevoke,
-}: {
+interface KeyTableProps {
   readonly keys: readonly WorkerKey[] | undefined;
   readonly onRevoke: (key: WorkerKey) => void;
-}) {
+}
+
+function KeyTable({ keys, onRevoke }: KeyTableProps) {
+  const now = useNow();
   return (
-    <table aria-busy={keys === undefined} className="w-full">
-      <caption className="sr-only">Keys of remote workers</caption>
-      <thead>
-        <tr>
-          <th scope="col" className={`${HEAD} sm:pl-4`}>
-            Key
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-1/3 sm:table-cell`}>
-            For
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-36 md:table-cell`}>
-            Last used
-          </th>
-          <th scope="col" className={`${HEAD} w-32`}>
-            Good until
-          </th>
-          <th scope="col" className={`${HEAD} w-24`}>
-            <span className="sr-only">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys?.map((key) => <KeyRow key={key.id} workerKey={key} onRevoke={onRevoke} />) ?? (
-          <tr className="h-14 border-line border-t">
-            <td colSpan={5} className="px-4">
-              <Skeleton className="h-4 w-48" />
-            </td>
-          </tr>
-        )}
-      </tbody>
-    </table>
+    <DataTable
+      caption="Keys of remote workers"
+      columns={[...COLUMNS, lifeColumn(now), revokeColumn(now, onRevoke)]}
+      rows={keys}
+      rowKey={({ id }) => id}
+      rowClass="h-14 hover:bg-hover"
+      rowAttributes={(key) => ({ className: isOver(key, now) && "text-muted" })}
+      loading={{ rows: 1, className: "h-14" }}
+    />
   );
 }
 
-function KeyRow({
-  workerKey,
-  onRevoke,
-}: {
-  readonly workerKey: WorkerKey;
-  readonly onRevoke: (key: WorkerKey) => void;
-}) {
-  const { name, last4, definitions, queues, tenant_slug, last_used_at, expires_at, revoked_at } = workerKey;
-  const expired = Date.parse(expires_at) <= useNow();
-  const over = revoked_at !== null || expired;
-  return (
-    <tr className={cn("h-14 border-line border-t hover:bg-hover", over && "text-muted")}>
-      <td className="max-w-0 px-3 sm:pl-4">
+const isExpired = (key: WorkerKey, now: number): boolean => Date.parse(key.expires_at) <= now;
+const isOver = (key: WorkerKey, now: number): boolean => key.revoked_at !== null || isExpired(key, now);
+
+const COLUMNS: readonly Column<WorkerKey>[] = [
+  {
+    id: "key",
+    head: "Key",
+    className: "max-w-0",
+    cell: ({ name, last4 }) => (
+      <>
         <p className="truncate font-medium text-sm">
           <Plain text={name} />
         </p>
         <p className="truncate font-mono text-muted text-xs">…{last4}</p>
-      </td>
-      <td className="hidden max-w-0 px-3 text-sm sm:table-cell">
+      </>
+    ),
+  },
+  {
+    id: "for",
+    head: "For",
+    from: "sm",
+    width: "w-1/3",
+    className: "max-w-0 text-sm",
+    cell: ({ definitions, queues, tenant_slug: tenant }) => (
+      <>
         <p className="truncate" title={definitions.join(", ")}>
           {definitions.join(", ")}
         </p>
         <p className="truncate text-muted text-xs">
-          {tenant_slug ? `tenant ${tenant_slug}` : "every tenant"} · {queues ? queues.join(", ") : "every queue"}
+          {tenant ? `tenant ${tenant}` : "every tenant"} · {queues ? queues.join(", ") : "every queue"}
         </p>
-      </td>
-      <td className="hidden px-3 text-muted text-sm md:table-cell">
-        {last_used_at ? <Time value={last_used_at} /> : "never"}
-      </td>
-      <td className="px-3 text-sm">
-        {revoked_at ? (
-          <>
-            Revoked <Time value={revoked_at} />
-          </>
-        ) : (
-          <>
-            {expired ? "Expired " : ""}
-            <Time value={expires_at} />
-          </>
-        )}
-      </td>
-      <td className="px-3 text-right">
-        {over ? null : (
-          <Button size="sm" variant="danger" aria-label={`Revoke ${name}`} onClick={() => onRevoke(workerKey)}>
-            Revoke
-          </Button>
-        )}
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  {
+    id: "used",
+    head: "Last used",
+    from: "md",
+    width: "w-36",
+    className: "text-muted text-sm",
+    cell: ({ last_used_at: at }) => (at ? <Time value={at} /> : "never"),
+  },
+];
+
+const lifeColumn = (now: number): Column<WorkerKey> => ({
+  id: "life",
+  head: "Good until",
+  width: "w-32",
+  className: "text-sm",
+  cell: (key) => (
+    <>
+      {key.revoked_at ? "Revoked " : isExpired(key, now) ? "Expired " : ""}
+      <Time value={key.revoked_at ?? key.expires_at} />
+    </>
+  ),
+});
+
+const revokeColumn = (now: number, onRevoke: (key: WorkerKey) => void): Column<WorkerKey> => ({
+  id: "actions",
+  head: "Actions",
+  headHidden: true,
+  width: "w-24",
+  className: "text-right",
+  cell: (key) =>
+    isOver(key, now) ? null : (
+      <Button size="sm" variant="danger" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
+        Revoke
+      </Button>
+    ),
+});
 
 function RevokeQuestion({
   workerKey,
@@ -182,19 +177,19 @@ function RevokeQuestion({
         }),
     });
   return (
-    <Dialog title="Revoke this key?" open={workerKey !== null} onClose={onClose}>
-      <DialogBody>
-        <p className="text-sm">
-          Workers that use <strong>{workerKey?.name}</strong> are refused from now on. What they run goes on elsewhere
-          when its leases run out.
-        </p>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Keep it</Button>
-        <Button variant="danger" busy={revoke.isPending} onClick={() => workerKey && send(workerKey)}>
-          Revoke
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ConfirmDialog
+      title="Revoke this key?"
+      open={workerKey !== null}
+      keep="Keep it"
+      action="Revoke"
+      busy={revoke.isPending}
+      onConfirm={() => workerKey && send(workerKey)}
+      onClose={onClose}
+    >
+      <p>
+        Workers that use <strong>{workerKey?.name}</strong> are refused from now on. What they run goes on elsewhere
+        when its leases run out.
+      </p>
+    </ConfirmDialog>
   );
 }

@@ -2,8 +2,8 @@
 
 import { CircleCheck, CircleDot, CircleOff, Clock, LogOut, type LucideIcon, TriangleAlert } from "lucide-react";
 import { cn } from "@/components/ui/cn";
+import { type Column, DataTable } from "@/components/ui/lists/data-table";
 import { Plain } from "@/components/ui/plain";
-import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";
 import { formatAge, formatBytes, plural } from "@/lib/client/format";
@@ -19,147 +19,177 @@ const LOOKS: Readonly<Record<WorkerStatus, { label: string; icon: LucideIcon; cl
   stopped: { label: "Stopped", icon: CircleDot, className: "text-hold bg-hold-soft" },
 };
 
-const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
+type Thresholds = WorkerList["thresholds"];
 
-export function WorkerTable({
-  list,
-  gone,
-}: {
+/** A worker with what its heartbeat says now. */
+interface SeenWorker {
+  readonly worker: Worker;
+  /** Seconds since the heartbeat: the server's value plus the time passed in this browser. */
+  readonly age: number;
+  readonly status: WorkerStatus;
+  /** Its last report is outdated, because its jobs are elsewhere. */
+  readonly isGone: boolean;
+  readonly thresholds: Thresholds;
+}
+
+interface WorkerTableProps {
   readonly list: (Omit<WorkerList, "data"> & { readonly data: readonly Worker[] }) | undefined;
   /** Workers that are no longer listed. They stay in place until the user asks for the newest. */
   readonly gone: ReadonlySet<string>;
-}) {
-  const received = list ? Date.parse(list.as_of) : 0;
+}
+
+export function WorkerTable({ list, gone }: WorkerTableProps) {
+  const now = useNow();
+  const seen = list?.data.map((worker): SeenWorker => {
+    const age = worker.age_seconds + Math.max(0, (now - Date.parse(list.as_of)) / 1000);
+    const status = statusAt(worker, age, list.thresholds);
+    return { worker, age, status, isGone: status === "stopped" || status === "dead", thresholds: list.thresholds };
+  });
   return (
-    <table aria-busy={list === undefined} className="w-full">
-      <caption className="sr-only">Workers</caption>
-      <thead>
-        <tr>
-          <th scope="col" className={`${HEAD} w-28 max-sm:w-24 sm:pl-4`}>
-            Status
-          </th>
-          <th scope="col" className={HEAD}>
-            Worker
-          </th>
-          <th scope="col" className={`${HEAD} w-32 max-sm:w-28`}>
-            Heartbeat
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-24 text-right sm:table-cell`}>
-            Running
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-36 lg:table-cell`}>
-            Queues
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-44 text-right md:table-cell`}>
-            Process
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-28 text-right lg:table-cell`}>
-            Up since
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {list?.data.map((worker) => (
-          <WorkerRow
-            key={worker.worker_id}
-            worker={worker}
-            gone={gone.has(worker.worker_id)}
-            thresholds={list.thresholds}
-            asOf={received}
-          />
-        )) ?? <Waiting />}
-      </tbody>
-    </table>
+    <DataTable
+      caption="Workers"
+      columns={COLUMNS}
+      rows={seen}
+      rowKey={({ worker }) => worker.worker_id}
+      rowClass="h-14 md:h-18 hover:bg-hover"
+      rowAttributes={({ worker, status }) => ({
+        className: (status === "stopped" || gone.has(worker.worker_id)) && "text-muted",
+      })}
+      loading={{ rows: 3, className: "h-14 md:h-18" }}
+    />
   );
 }
 
-interface WorkerRowProps {
-  readonly worker: Worker;
-  readonly gone: boolean;
-  readonly thresholds: WorkerList["thresholds"];
-  readonly asOf: number;
-}
-
-function WorkerRow({ worker, gone: unlisted, thresholds, asOf }: WorkerRowProps) {
-  const age = useAge(worker, asOf);
-  const status = statusAt(worker, age, thresholds);
-  const { label, icon: Icon, className } = LOOKS[status];
-  const stopped = status === "stopped";
-  // Its last report is outdated, because its jobs are elsewhere.
-  const gone = stopped || status === "dead";
-  const running = gone ? 0 : worker.running_count;
-  return (
-    <tr className={cn("h-14 border-line md:h-18 border-t hover:bg-hover", (stopped || unlisted) && "text-muted")}>
-      <td className="px-3 sm:pl-4">
-        <span
-          className={cn(
-            "inline-flex h-5.5 items-center gap-1.5 rounded-full pr-2.5 pl-2 font-medium text-xs",
-            className,
-          )}
-        >
-          <Icon aria-hidden className="size-3" />
-          {label}
-        </span>
-      </td>
-      <td className="max-w-0 px-3">
-        <p className="truncate font-medium text-sm">
-          <Plain text={worker.label || `${worker.hostname}:${worker.pid}`} />
-          <span className="font-normal text-muted"> {worker.version}</span>
-          {worker.tz_version ? <span className="font-normal text-muted"> · tz {worker.tz_version}</span> : null}
-        </p>
-        <p className="truncate font-mono text-muted text-xs" title={worker.worker_id}>
-          {worker.worker_id}
-        </p>
-        <p className="hidden truncate text-muted text-xs md:block" title="What commands run inside of">
-          {worker.isolation}
-        </p>
-      </td>
-      <td className="tabular whitespace-nowrap px-3 text-sm">
+const COLUMNS: readonly Column<SeenWorker>[] = [
+  {
+    id: "status",
+    head: "Status",
+    width: "w-28 max-sm:w-24",
+    placeholder: ["h-5.5 w-16 rounded-full"],
+    cell: ({ status }) => <StatusPill status={status} />,
+  },
+  {
+    id: "worker",
+    head: "Worker",
+    className: "max-w-0",
+    placeholder: ["h-4 w-40 max-w-full"],
+    cell: ({ worker }) => <WorkerName worker={worker} />,
+  },
+  {
+    id: "heartbeat",
+    head: "Heartbeat",
+    width: "w-32 max-sm:w-28",
+    className: "tabular whitespace-nowrap text-sm",
+    placeholder: ["h-4 w-16"],
+    cell: ({ age, status, thresholds }) => (
+      <>
         <span className={cn((status === "stale" || status === "dead") && "font-medium text-bad")}>
           {formatAge(age)} ago
         </span>
-        <span className="block text-muted text-xs">{stopped ? "clean stop" : nextMark(age, thresholds)}</span>
-      </td>
-      <td className="tabular hidden px-3 text-right text-sm sm:table-cell">
-        {running}
-        <span className="text-muted"> of {worker.capacity}</span>
-        <progress
-          aria-label={`Places of ${worker.label || worker.worker_id} in use`}
-          value={running}
-          max={Math.max(worker.capacity, 1)}
-          className="meter mt-1"
-        />
-      </td>
-      <td
-        className="hidden max-w-0 truncate px-3 text-muted text-sm lg:table-cell"
-        title={worker.definitions.join(", ")}
-      >
-        {worker.queues.join(", ") || "all"}
-        <span className="block truncate text-xs">
-          {worker.definitions.length > 0 ? plural(worker.definitions.length, "definition") : "every definition"}
-        </span>
-      </td>
-      <td className="tabular hidden whitespace-nowrap px-3 text-right text-sm md:table-cell">
-        {worker.rss_bytes === null ? "–" : formatBytes(worker.rss_bytes)}
         <span className="block text-muted text-xs">
-          {gone || worker.cpu_percent === null ? "" : `${worker.cpu_percent.toFixed(0)} % CPU`}
-          {gone || worker.event_loop_lag_ms === null ? "" : ` · ${worker.event_loop_lag_ms.toFixed(0)} ms lag`}
+          {status === "stopped" ? "clean stop" : nextMark(age, thresholds)}
         </span>
-      </td>
-      <td className="hidden px-3 text-right text-muted text-sm lg:table-cell">
-        <Time value={worker.started_at} />
-      </td>
-    </tr>
+      </>
+    ),
+  },
+  {
+    id: "running",
+    head: "Running",
+    from: "sm",
+    width: "w-24",
+    align: "right",
+    className: "tabular text-sm",
+    cell: ({ worker, isGone }) => <Load worker={worker} running={isGone ? 0 : worker.running_count} />,
+  },
+  {
+    id: "queues",
+    head: "Queues",
+    from: "lg",
+    width: "w-36",
+    className: "max-w-0 text-muted text-sm",
+    cell: ({ worker: { queues, definitions } }) => (
+      <p className="truncate" title={definitions.join(", ")}>
+        {queues.join(", ") || "all"}
+        <span className="block truncate text-xs">
+          {definitions.length > 0 ? plural(definitions.length, "definition") : "every definition"}
+        </span>
+      </p>
+    ),
+  },
+  {
+    id: "process",
+    head: "Process",
+    from: "md",
+    width: "w-44",
+    align: "right",
+    className: "tabular whitespace-nowrap text-sm",
+    cell: ({ worker: { rss_bytes: memory, cpu_percent: cpu, event_loop_lag_ms: lag }, isGone }) => (
+      <>
+        {memory === null ? "–" : formatBytes(memory)}
+        <span className="block text-muted text-xs">
+          {isGone || cpu === null ? "" : `${cpu.toFixed(0)} % CPU`}
+          {isGone || lag === null ? "" : ` · ${lag.toFixed(0)} ms lag`}
+        </span>
+      </>
+    ),
+  },
+  {
+    id: "up",
+    head: "Up since",
+    from: "lg",
+    width: "w-28",
+    align: "right",
+    className: "text-muted text-sm",
+    cell: ({ worker }) => <Time value={worker.started_at} />,
+  },
+];
+
+function StatusPill({ status }: { readonly status: WorkerStatus }) {
+  const { label, icon: Icon, className } = LOOKS[status];
+  return (
+    <span
+      className={cn("inline-flex h-5.5 items-center gap-1.5 rounded-full pr-2.5 pl-2 font-medium text-xs", className)}
+    >
+      <Icon aria-hidden className="size-3" />
+      {label}
+    </span>
   );
 }
 
-/** Returns the seconds since the heartbeat: the server's value plus the time passed in this browser. */
-function useAge(worker: Worker, asOf: number): number {
-  const now = useNow();
-  return worker.age_seconds + Math.max(0, (now - asOf) / 1000);
+function WorkerName({ worker }: { readonly worker: Worker }) {
+  return (
+    <>
+      <p className="truncate font-medium text-sm">
+        <Plain text={worker.label || `${worker.hostname}:${worker.pid}`} />
+        <span className="font-normal text-muted"> {worker.version}</span>
+        {worker.tz_version ? <span className="font-normal text-muted"> · tz {worker.tz_version}</span> : null}
+      </p>
+      <p className="truncate font-mono text-muted text-xs" title={worker.worker_id}>
+        {worker.worker_id}
+      </p>
+      <p className="hidden truncate text-muted text-xs md:block" title="What commands run inside of">
+        {worker.isolation}
+      </p>
+    </>
+  );
 }
 
-function statusAt(worker: Worker, age: number, thresholds: WorkerList["thresholds"]): WorkerStatus {
+function Load({ worker, running }: { readonly worker: Worker; readonly running: number }) {
+  return (
+    <>
+      {running}
+      <span className="text-muted"> of {worker.capacity}</span>
+      <progress
+        aria-label={`Places of ${worker.label || worker.worker_id} in use`}
+        value={running}
+        max={Math.max(worker.capacity, 1)}
+        className="meter mt-1"
+      />
+    </>
+  );
+}
+
+function statusAt(worker: Worker, age: number, thresholds: Thresholds): WorkerStatus {
   if (worker.status === "stopped") return "stopped";
   if (age > thresholds.dead_seconds) return "dead";
   if (age > thresholds.stale_seconds) return "stale";
@@ -167,31 +197,9 @@ function statusAt(worker: Worker, age: number, thresholds: WorkerList["threshold
   return age > thresholds.late_seconds ? "late" : "live";
 }
 
-function nextMark(age: number, thresholds: WorkerList["thresholds"]): string {
+function nextMark(age: number, thresholds: Thresholds): string {
   if (age <= thresholds.late_seconds) return `late at ${thresholds.late_seconds} s`;
   if (age <= thresholds.stale_seconds) return `stale at ${thresholds.stale_seconds} s`;
   if (age <= thresholds.dead_seconds) return `dead at ${thresholds.dead_seconds} s`;
   return "jobs are rescued";
-}
-
-const ROWS = ["a", "b", "c"];
-
-function Waiting() {
-  return ROWS.map((key) => (
-    <tr key={key} className="h-14 border-line border-t md:h-18">
-      <td className="px-3 sm:pl-4">
-        <Skeleton className="h-5.5 w-16 rounded-full" />
-      </td>
-      <td className="px-3">
-        <Skeleton className="h-4 w-40 max-w-full" />
-      </td>
-      <td className="px-3">
-        <Skeleton className="h-4 w-16" />
-      </td>
-      <td className="hidden px-3 sm:table-cell" />
-      <td className="hidden px-3 lg:table-cell" />
-      <td className="hidden px-3 md:table-cell" />
-      <td className="hidden px-3 lg:table-cell" />
-    </tr>
-  ));
 }

@@ -4,8 +4,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Server } from "lucide-react";
 import { useMemo } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
-import { ListBar } from "@/components/ui/list-bar";
-import { Empty, ProblemPanel } from "@/components/ui/states";
+import { ListPanel } from "@/components/ui/lists/list-panel";
+import { Empty } from "@/components/ui/states";
 import { plural } from "@/lib/client/format";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { workersOptions } from "@/lib/client/platform";
@@ -45,23 +45,17 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
           <span className="font-mono">{webhookExceptions.join(", ")}</span>.
         </p>
       ) : null}
-      <section aria-label="Workers" className="panel overflow-clip">
-        <ListBar
-          noun="worker"
-          waiting={shown.waiting.length}
-          onShow={() => showWaiting()}
-          read={list !== undefined}
-          staleSince={query.isError && list ? query.dataUpdatedAt : null}
-          onRetry={() => void query.refetch()}
-        />
-        {query.isError && !list ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : rows?.length === 0 ? (
-          <NoWorkers />
-        ) : (
-          <WorkerTable list={list && rows ? { ...list, data: rows } : undefined} gone={shown.gone} />
-        )}
-      </section>
+      <ListPanel
+        label="Workers"
+        noun="worker"
+        query={query}
+        rows={rows}
+        waiting={shown.waiting.length}
+        onShow={() => showWaiting()}
+        empty={<NoWorkers />}
+      >
+        <WorkerTable list={list && rows ? { ...list, data: rows } : undefined} gone={shown.gone} />
+      </ListPanel>
       {/* Below the rows, and below the keys if it appears later, so that it moves none of them. */}
       {list && differ && differedAtFirst ? <TzNote list={list} /> : null}
       <div className="pt-4">

@@ -1,9 +1,9 @@
 "use client";
 
-import { type FormEvent, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { InputField } from "@/components/ui/forms/input-field";
 import { useToast } from "@/components/ui/toast";
 import { faultsOf } from "@/lib/client/forms/faults";
 import { instantOf, localInput } from "@/lib/client/forms/local-input";
@@ -11,17 +11,59 @@ import { useChangeJob } from "@/lib/client/jobs/jobs";
 import type { ChangeJob, Job } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
 
+const FIELDS = ["priority", "scheduled_for"];
+
+interface ChangeJobDialogProps {
+  readonly job: Job;
+  readonly onClose: () => void;
+}
+
 /** Changes the priority or time of a waiting job. */
-export function ChangeJobDialog({ job, onClose }: { readonly job: Job; readonly onClose: () => void }) {
+export function ChangeJobDialog({ job, onClose }: ChangeJobDialogProps) {
+  const { fields, set, faults, submit, pending } = useJobChange({ job, onClose });
+  return (
+    <FormDialog
+      title="Change this job"
+      description="It holds for later runs as well."
+      submit="Change job"
+      faults={faults}
+      fields={FIELDS}
+      busy={pending}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <InputField
+        label="Priority"
+        hint="1 goes first, 1000 last. What it has waited counts on."
+        error={faults.get("priority")}
+        name="priority"
+        inputMode="numeric"
+        value={fields.priority}
+        onText={set("priority")}
+      />
+      <InputField
+        label="Not before"
+        hint="A time that is past makes it due at once."
+        error={faults.get("scheduled_for")}
+        name="scheduled_for"
+        type="datetime-local"
+        step={1}
+        value={fields.time}
+        onText={set("time")}
+      />
+    </FormDialog>
+  );
+}
+
+function useJobChange({ job, onClose }: ChangeJobDialogProps) {
   const { slug } = useTenant();
   const toast = useToast();
   const mutation = useChangeJob(slug);
-  const [priority, setPriority] = useState(String(job.priority));
-  const [time, setTime] = useState(localInput(job.scheduled_for));
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const { change, faults: found } = changeOf(job, { priority, time });
+  const [fields, setFields] = useState({ priority: String(job.priority), time: localInput(job.scheduled_for) });
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const set = (name: keyof typeof fields) => (text: string) => setFields((now) => ({ ...now, [name]: text }));
+  const submit = () => {
+    const { change, faults: found } = changeOf(job, fields);
     setFaults(found);
     if (!change) return;
     if (Object.keys(change).length === 0) return onClose();
@@ -36,58 +78,7 @@ export function ChangeJobDialog({ job, onClose }: { readonly job: Job; readonly 
       },
     );
   };
-  return (
-    <Dialog title="Change this job" description="It holds for later runs as well." open onClose={onClose}>
-      <form onSubmit={submit} noValidate className="contents">
-        <DialogBody className="flex flex-col gap-4">
-          <Field
-            label="Priority"
-            hint="1 goes first, 1000 last. What it has waited counts on."
-            error={faults.get("priority")}
-          >
-            {(control) => (
-              <input
-                {...control}
-                name="priority"
-                inputMode="numeric"
-                value={priority}
-                onChange={(event) => setPriority(event.target.value)}
-                className="field"
-              />
-            )}
-          </Field>
-          <Field
-            label="Not before"
-            hint="A time that is past makes it due at once."
-            error={faults.get("scheduled_for")}
-          >
-            {(control) => (
-              <input
-                {...control}
-                name="scheduled_for"
-                type="datetime-local"
-                step={1}
-                value={time}
-                onChange={(event) => setTime(event.target.value)}
-                className="field"
-              />
-            )}
-          </Field>
-          {faults.has("") ? (
-            <p role="alert" className="text-bad text-sm">
-              {faults.get("")}
-            </p>
-          ) : null}
-        </DialogBody>
-        <DialogActions>
-          <Button onClick={onClose}>Close</Button>
-          <Button type="submit" variant="primary" busy={mutation.isPending}>
-            Change job
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
-  );
+  return { fields, set, faults, submit, pending: mutation.isPending };
 }
 
 // Sends only changed fields. Otherwise the time, shown to the second, would move a job that the user did not move.

@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@/components/ui/link";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { childrenOptions, jobKeys } from "@/lib/client/jobs/jobs";
 import { usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";

@@ -1,7 +1,6 @@
 "use client";
 
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { Plain } from "@/components/ui/plain";
 import { useToast } from "@/components/ui/toast";
 import { useDeleteArtifact } from "@/lib/client/jobs/jobs";
@@ -25,19 +24,18 @@ export function DeleteArtifact({ artifact, onClose }: DeleteArtifactProps) {
       onSettled: onClose,
     });
   return (
-    <Dialog title="Delete this artifact?" open onClose={onClose}>
-      <DialogBody className="flex flex-col gap-2 text-sm">
-        <p className="break-words font-medium">
-          <Plain text={artifact.name} oneLine />
-        </p>
-        <p className="text-muted">The file is deleted for everyone. The job and its other artifacts stay.</p>
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Keep it</Button>
-        <Button variant="danger" busy={remove.isPending} onClick={confirm}>
-          Delete artifact
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ConfirmDialog
+      title="Delete this artifact?"
+      keep="Keep it"
+      action="Delete artifact"
+      busy={remove.isPending}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p className="break-words font-medium">
+        <Plain text={artifact.name} oneLine />
+      </p>
+      <p className="text-muted">The file is deleted for everyone. The job and its other artifacts stay.</p>
+    </ConfirmDialog>
   );
 }

@@ -5,8 +5,8 @@ import { ArrowDownToLine, ArrowUpFromLine, Check, CircleDashed, type LucideIcon,
 import { useMemo, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Link } from "@/components/ui/link";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
 import { ProblemPanel } from "@/components/ui/states";
 import { dependenciesOptions, jobKeys } from "@/lib/client/jobs/jobs";
 import { usePollInterval } from "@/lib/client/live/use-live";

@@ -1,17 +1,19 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { type FormEvent, useRef, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { useState } from "react";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { TextAreaField } from "@/components/ui/forms/input-field";
 import { useToast } from "@/components/ui/toast";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { ApiError } from "@/lib/client/http";
 import { useEditAndRetry } from "@/lib/client/jobs/jobs";
 import { parseJsonText } from "@/lib/client/triggers/schema-form";
 import type { Job } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
+
+const FIELDS = ["payload"];
 
 /** Creates a new job like this one, with another payload. One intent creates one job, however often it is sent. */
 export function EditRetryDialog({ job, onClose }: { readonly job: Job; readonly onClose: () => void }) {
@@ -20,59 +22,49 @@ export function EditRetryDialog({ job, onClose }: { readonly job: Job; readonly 
   const toast = useToast();
   const mutation = useEditAndRetry(slug);
   const [text, setText] = useState(() => JSON.stringify(job.payload, null, 2));
-  const [fault, setFault] = useState<string | null>(null);
-  const intent = useRef({ text: "", key: "" });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const { keyFor } = useIntentKey();
+  const submit = () => {
     if (mutation.isPending) return;
-    const { value, fault: wrong } = parseJsonText(text);
-    setFault(wrong ?? null);
-    if (wrong) return;
-    if (intent.current.text !== text) intent.current = { text, key: randomKey() };
+    const { value, fault } = parseJsonText(text);
+    setFaults(fault ? new Map([["payload", fault]]) : new Map());
+    if (fault) return;
     mutation.mutate(
-      { id: job.id, payload: value, key: intent.current.key },
+      { id: job.id, payload: value, key: keyFor(text) },
       {
         onSuccess: (made) => {
           onClose();
           toast({ title: "Queued as a new job" });
           router.push(`/t/${slug}/jobs/${made.id}`);
         },
-        onError: (error) => setFault(textOf(error)),
+        onError: (error) => setFaults(new Map([["payload", textOf(error)]])),
       },
     );
   };
   return (
-    <Dialog
+    <FormDialog
       wide
       title="Edit and retry"
       description="A new job with this payload, linked to the old one, which stays as it is."
-      open
+      submit="Enqueue new job"
+      faults={faults}
+      fields={FIELDS}
+      busy={mutation.isPending}
+      onSubmit={submit}
       onClose={onClose}
     >
-      <form onSubmit={submit} noValidate className="contents">
-        <DialogBody>
-          <Field label="Payload" hint="JSON" error={fault}>
-            {(control) => (
-              <textarea
-                {...control}
-                name="payload"
-                rows={12}
-                spellCheck={false}
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-                className="field font-mono"
-              />
-            )}
-          </Field>
-        </DialogBody>
-        <DialogActions>
-          <Button onClick={onClose}>Close</Button>
-          <Button type="submit" variant="primary" busy={mutation.isPending}>
-            Enqueue new job
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+      <TextAreaField
+        label="Payload"
+        hint="JSON"
+        error={faults.get("payload")}
+        name="payload"
+        rows={12}
+        spellCheck={false}
+        value={text}
+        onText={setText}
+        className="font-mono"
+      />
+    </FormDialog>
   );
 }
 

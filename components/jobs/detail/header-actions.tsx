@@ -1,8 +1,8 @@
 "use client";
 
-import { Ban, Pause, PencilLine, Play, RotateCcw, SlidersHorizontal } from "lucide-react";
+import { Ban, type LucideIcon, Pause, PencilLine, Play, RotateCcw, SlidersHorizontal } from "lucide-react";
 import { useState } from "react";
-import { Button } from "@/components/ui/button";
+import { Button, type ButtonProps } from "@/components/ui/button";
 import type { JobAction } from "@/lib/client/jobs/jobs";
 import type { Job } from "@/lib/contract";
 import { isCancelable, isChangeable, isPausable, isResumable, isRetryable, isTerminal } from "@/lib/queue/states";
@@ -24,44 +24,32 @@ export function HeaderActions({ job, actions }: { readonly job: Job; readonly ac
   const close = () => setOpen(null);
   return (
     <div className="flex flex-wrap gap-2">
-      {isTerminal(job.status) ? (
-        <Button {...button("retry")}>
-          <RotateCcw aria-hidden className="size-3.5" />
-          Retry
-        </Button>
-      ) : null}
+      {isTerminal(job.status) ? <IconButton icon={RotateCcw} name="Retry" {...button("retry")} /> : null}
       {isRetryable(job.status) ? (
-        <Button reason={noRetry} onClick={() => setOpen("edit")}>
-          <PencilLine aria-hidden className="size-3.5" />
-          Edit and retry
-        </Button>
+        <IconButton icon={PencilLine} name="Edit and retry" reason={noRetry} onClick={() => setOpen("edit")} />
       ) : null}
-      {isPausable(job.status) ? (
-        <Button {...button("pause")}>
-          <Pause aria-hidden className="size-3.5" />
-          Pause
-        </Button>
-      ) : null}
-      {isResumable(job.status) ? (
-        <Button {...button("resume")}>
-          <Play aria-hidden className="size-3.5" />
-          Resume
-        </Button>
-      ) : null}
+      {isPausable(job.status) ? <IconButton icon={Pause} name="Pause" {...button("pause")} /> : null}
+      {isResumable(job.status) ? <IconButton icon={Play} name="Resume" {...button("resume")} /> : null}
       {isChangeable(job.status) ? (
-        <Button reason={noUpdate} onClick={() => setOpen("change")}>
-          <SlidersHorizontal aria-hidden className="size-3.5" />
-          Change
-        </Button>
+        <IconButton icon={SlidersHorizontal} name="Change" reason={noUpdate} onClick={() => setOpen("change")} />
       ) : null}
-      {isCancelable(job.status) ? (
-        <Button variant="danger" {...button("cancel")}>
-          <Ban aria-hidden className="size-3.5" />
-          Cancel
-        </Button>
-      ) : null}
+      {isCancelable(job.status) ? <IconButton icon={Ban} name="Cancel" variant="danger" {...button("cancel")} /> : null}
       {open === "change" ? <ChangeJobDialog job={job} onClose={close} /> : null}
       {open === "edit" ? <EditRetryDialog job={job} onClose={close} /> : null}
     </div>
+  );
+}
+
+interface IconButtonProps extends ButtonProps {
+  readonly icon: LucideIcon;
+  readonly name: string;
+}
+
+function IconButton({ icon: Icon, name, ...button }: IconButtonProps) {
+  return (
+    <Button {...button}>
+      <Icon aria-hidden className="size-3.5" />
+      {name}
+    </Button>
   );
 }

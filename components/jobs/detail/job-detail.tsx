@@ -1,16 +1,13 @@
 "use client";
 
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { ArrowLeft } from "lucide-react";
+import { useQuery } from "@tanstack/react-query";
 import { parseAsStringLiteral, useQueryState } from "nuqs";
-import { Tabs } from "radix-ui";
+import { BackLink } from "@/components/ui/back-link";
 import { CopyButton } from "@/components/ui/copy-button";
-import { JsonView } from "@/components/ui/json-view";
-import { Link } from "@/components/ui/link";
 import { ProblemPanel } from "@/components/ui/states";
 import { useShortcuts } from "@/components/ui/use-shortcuts";
 import { isAbsent } from "@/lib/client/http";
-import { attemptsOptions, jobKeys, jobOptions } from "@/lib/client/jobs/jobs";
+import { jobKeys, jobOptions } from "@/lib/client/jobs/jobs";
 import { useLive, usePollInterval } from "@/lib/client/live/use-live";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { useFirst } from "@/lib/client/use-first";
@@ -22,24 +19,11 @@ import { useTenant } from "../../shell/viewer";
 import { useActOnJob } from "../job-actions";
 import { hasSourcePage, JobSourceLine } from "../job-source";
 import { RetryLinks } from "../retry-links";
-import { ArtifactsTab } from "./artifacts-tab";
-import { AttemptsTab } from "./attempts-tab";
 import { DependenciesPanel, type PanelPlace } from "./dependencies-panel";
-import { DetailsTab } from "./details-tab";
 import { HeaderActions } from "./header-actions";
 import { JobHeadline } from "./job-headline";
 import { JobSkeleton } from "./job-skeleton";
-import { OutputTab } from "./output-tab";
-import { StepsPanel } from "./steps-panel";
-
-const TABS = ["attempts", "output", "artifacts", "data", "details"] as const;
-const TAB_NAMES = {
-  attempts: "Attempts",
-  output: "Output",
-  artifacts: "Artifacts",
-  data: "Input and result",
-  details: "Details",
-} as const;
+import { JOB_TABS, JobTabs } from "./job-tabs";
 
 /** One job: what happened, why, and what can be done. */
 export function JobDetail({ id }: { readonly id: string }) {
@@ -55,7 +39,7 @@ export function JobDetail({ id }: { readonly id: string }) {
   const absent = isAbsent(query.error);
   return (
     <div className="flex flex-col gap-4">
-      <BackLink slug={slug} />
+      <BackLink href={`/t/${slug}/jobs`}>Jobs</BackLink>
       <div className="panel">
         <h1 className="sr-only">Job</h1>
         <ProblemPanel
@@ -68,33 +52,14 @@ export function JobDetail({ id }: { readonly id: string }) {
   );
 }
 
-function BackLink({ slug }: { readonly slug: string }) {
-  return (
-    <Link
-      href={`/t/${slug}/jobs`}
-      className="inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
-    >
-      <ArrowLeft aria-hidden className="size-3.5" />
-      Jobs
-    </Link>
-  );
-}
-
 function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolean }) {
-  const { slug } = useTenant();
   const live = useLive();
-  const poll = usePollInterval();
-  const attempts = useInfiniteQuery({
-    ...attemptsOptions(slug, job.id),
-    refetchInterval: isTerminal(job.status) ? false : poll,
-  });
   const [tab, setTab] = useQueryState(
     "tab",
-    parseAsStringLiteral(TABS).withDefault("attempts").withOptions({ history: "replace" }),
+    parseAsStringLiteral(JOB_TABS).withDefault("attempts").withOptions({ history: "replace" }),
   );
   const actions = useActOnJob();
-  const wasLive = useFirst(!isTerminal(job.status));
-  const wasRetried = useFirst(job.retried_by_id !== null);
+  const wasRetried = useFirst(job.retried_by_id !== null) === true;
   useShortcuts({
     r: () => actions.act("retry", job),
     c: () => actions.act("cancel", job),
@@ -103,17 +68,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
   });
   return (
     <div className="flex flex-col gap-4">
-      {/* Later messages appear in this line, where they move nothing. */}
-      <div className="flex h-7 items-center gap-4">
-        <BackLink slug={slug} />
-        {wasRetried ? null : <RetryLinks retriedBy={job.retried_by_id} />}
-        <p className="min-w-0 flex-1 truncate text-sm text-warn">
-          {failed ? "Could not refresh; what you see may be old." : null}
-        </p>
-        <span className="hidden lg:block">
-          <LiveIndicator />
-        </span>
-      </div>
+      <TopLine retriedBy={wasRetried ? null : job.retried_by_id} failed={failed} />
       <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
         <div className="min-w-0 flex-1 basis-64">
           <h1 className="truncate font-semibold text-xl tracking-tight">{job.definition_key}</h1>
@@ -132,56 +87,26 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
       </header>
       <JobHeadline job={job} />
       <LinkPanels job={job} place="top" />
-      <Tabs.Root
-        value={tab}
-        onValueChange={(value) => void setTab(TABS.find((known) => known === value) ?? "attempts")}
-      >
-        <Tabs.List
-          aria-label="About this job"
-          className="flex gap-5 overflow-x-auto border-line border-b max-sm:justify-between max-sm:gap-2"
-        >
-          {TABS.map((name) => (
-            <Tabs.Trigger
-              key={name}
-              value={name}
-              className="-mb-px h-10 shrink-0 border-transparent border-b-2 text-muted text-sm hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
-            >
-              {TAB_NAMES[name]}
-            </Tabs.Trigger>
-          ))}
-        </Tabs.List>
-        <Tabs.Content value="attempts" className="pt-4 outline-offset-4">
-          <AttemptsTab query={attempts} job={job} />
-        </Tabs.Content>
-        <Tabs.Content value="output" className="pt-4 outline-offset-4">
-          <OutputTab job={job} attempts={attempts.data?.pages.flatMap((page) => page.data) ?? []} />
-        </Tabs.Content>
-        <Tabs.Content value="artifacts" className="pt-4 outline-offset-4">
-          <ArtifactsTab job={job} />
-        </Tabs.Content>
-        <Tabs.Content value="data" className="grid gap-4 pt-4 outline-offset-4 lg:grid-cols-2">
-          <JsonView title="Payload" value={job.payload} empty="The job has no payload." />
-          <JsonView
-            title="Result"
-            className={wasLive ? "h-48" : undefined}
-            value={job.result}
-            empty={isTerminal(job.status) ? "The job left no result." : "No result yet."}
-          />
-          <StepsPanel job={job} />
-          {job.definition_key === "import-csv" && job.status === "succeeded" ? (
-            <p className="text-sm">
-              <Link href={`/t/${slug}/assets#lists`} className="text-accent underline">
-                Imported lists
-              </Link>
-            </p>
-          ) : null}
-        </Tabs.Content>
-        <Tabs.Content value="details" className="pt-4 outline-offset-4">
-          <DetailsTab job={job} />
-        </Tabs.Content>
-      </Tabs.Root>
+      <JobTabs job={job} tab={tab} onChange={(chosen) => void setTab(chosen)} />
       <LinkPanels job={job} place="bottom" />
       {actions.question}
+    </div>
+  );
+}
+
+/** The line above the heading. Messages that come later appear in it, where they move nothing. */
+function TopLine({ retriedBy, failed }: { readonly retriedBy: string | null; readonly failed: boolean }) {
+  const { slug } = useTenant();
+  return (
+    <div className="flex h-7 items-center gap-4">
+      <BackLink href={`/t/${slug}/jobs`}>Jobs</BackLink>
+      <RetryLinks retriedBy={retriedBy} />
+      <p className="min-w-0 flex-1 truncate text-sm text-warn">
+        {failed ? "Could not refresh; what you see may be old." : null}
+      </p>
+      <span className="hidden lg:block">
+        <LiveIndicator />
+      </span>
     </div>
   );
 }

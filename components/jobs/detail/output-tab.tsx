@@ -1,14 +1,15 @@
 "use client";
 
-import { ArrowDownToLine, Download, ScrollText, WrapText } from "lucide-react";
+import { ArrowDownToLine, Download, type LucideIcon, ScrollText, WrapText } from "lucide-react";
 import { parseAsInteger, useQueryState } from "nuqs";
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type ComponentProps, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
+import { FilterSelect } from "@/components/ui/forms/select";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { useToast } from "@/components/ui/toast";
 import { formatCount, plural } from "@/lib/client/format";
-import { useJobOutput, wholeOutput } from "@/lib/client/jobs/job-output";
+import { type OutputLine, useJobOutput, wholeOutput } from "@/lib/client/jobs/job-output";
 import { useLive } from "@/lib/client/live/use-live";
 import type { Attempt, Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
@@ -38,43 +39,22 @@ export function OutputTab({ job, attempts }: OutputTabProps) {
   return (
     <section aria-label="Output" className="panel overflow-hidden">
       <header className="flex min-h-11 flex-wrap items-center gap-2 border-line border-b px-3 py-1.5">
-        <select
+        <FilterSelect
           aria-label="Attempt"
+          any="All attempts"
+          options={attempts.map(({ attempt_no: number, status }) => [
+            String(number),
+            `Attempt ${number} · ${status.replace("_", " ")}`,
+          ])}
           value={attempt ?? ""}
-          onChange={(event) => void setAttempt(event.target.value === "" ? null : Number(event.target.value))}
-          className="field w-auto border-line"
-        >
-          <option value="">All attempts</option>
-          {attempts.map(({ attempt_no: number, status }) => (
-            <option key={number} value={number}>
-              Attempt {number} · {status.replace("_", " ")}
-            </option>
-          ))}
-        </select>
+          onChoose={(chosen) => void setAttempt(chosen === "" ? null : Number(chosen))}
+        />
         <span className="tabular min-w-20 flex-1 whitespace-nowrap text-muted text-xs">
           {plural(output.lines.length, "line")}
         </span>
         <span aria-hidden className="basis-full sm:hidden" />
-        <Button
-          size="sm"
-          variant="ghost"
-          aria-pressed={follow}
-          className={cn(follow && "text-accent")}
-          onClick={() => setFollow(!follow)}
-        >
-          <ArrowDownToLine aria-hidden className="size-3.5" />
-          Follow
-        </Button>
-        <Button
-          size="sm"
-          variant="ghost"
-          aria-pressed={wrap}
-          className={cn(wrap && "text-accent")}
-          onClick={() => setWrap(!wrap)}
-        >
-          <WrapText aria-hidden className="size-3.5" />
-          Wrap
-        </Button>
+        <Toggle icon={ArrowDownToLine} name="Follow" on={follow} onChange={setFollow} />
+        <Toggle icon={WrapText} name="Wrap" on={wrap} onChange={setWrap} />
         <DownloadButton job={job} attempt={attempt} />
       </header>
       {output.droppedLines > 0 ? (
@@ -87,18 +67,50 @@ export function OutputTab({ job, attempts }: OutputTabProps) {
       ) : output.lines.length === 0 ? (
         <NoOutput loading={output.loading} running={running} />
       ) : (
-        <section
-          ref={ref}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          tabIndex={0}
-          aria-label="Lines"
-          onScroll={onScroll}
-          className="h-[min(36rem,70dvh)] overflow-auto bg-sunken py-2 font-mono text-xs leading-5"
-        >
-          <OutputLines lines={output.lines} wrap={wrap} />
-        </section>
+        <LinesBox ref={ref} lines={output.lines} wrap={wrap} onScroll={onScroll} />
       )}
     </section>
+  );
+}
+
+interface LinesBoxProps extends Pick<ComponentProps<"section">, "ref" | "onScroll"> {
+  readonly lines: readonly OutputLine[];
+  readonly wrap: boolean;
+}
+
+function LinesBox({ lines, wrap, ...box }: LinesBoxProps) {
+  return (
+    <section
+      {...box}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      aria-label="Lines"
+      className="h-[min(36rem,70dvh)] overflow-auto bg-sunken py-2 font-mono text-xs leading-5"
+    >
+      <OutputLines lines={lines} wrap={wrap} />
+    </section>
+  );
+}
+
+interface ToggleProps {
+  readonly icon: LucideIcon;
+  readonly name: string;
+  readonly on: boolean;
+  readonly onChange: (on: boolean) => void;
+}
+
+function Toggle({ icon: Icon, name, on, onChange }: ToggleProps) {
+  return (
+    <Button
+      size="sm"
+      variant="ghost"
+      aria-pressed={on}
+      className={cn(on && "text-accent")}
+      onClick={() => onChange(!on)}
+    >
+      <Icon aria-hidden className="size-3.5" />
+      {name}
+    </Button>
   );
 }
 

@@ -2,8 +2,8 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
 import { ProblemPanel } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";

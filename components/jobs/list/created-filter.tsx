@@ -1,12 +1,13 @@
 "use client";
 
 import { CalendarRange, ChevronDown } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { FormDialog } from "@/components/ui/forms/form-dialog";
+import { InputField } from "@/components/ui/forms/input-field";
 import { Menu, MenuItem, MenuSeparator } from "@/components/ui/menu";
 import { serverNow } from "@/lib/client/clock";
+import { instantOf } from "@/lib/client/forms/local-input";
 import type { JobFilters } from "@/lib/client/jobs/job-filters";
 import type { SetFilters } from "./set-filters";
 
@@ -52,65 +53,45 @@ export function CreatedFilter({ filters, onChange }: CreatedFilterProps) {
         <MenuItem onSelect={() => setOpen(true)}>From and to…</MenuItem>
         {active ? <MenuItem onSelect={() => onChange({ after: null, before: null })}>Any time</MenuItem> : null}
       </Menu>
-      <RangeDialog filters={filters} onChange={onChange} open={open} onClose={() => setOpen(false)} />
+      {open ? <RangeDialog filters={filters} onChange={onChange} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }
 
-function RangeDialog({
-  filters,
-  onChange,
-  open,
-  onClose,
-}: CreatedFilterProps & { readonly open: boolean; readonly onClose: () => void }) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const fields = new FormData(event.currentTarget);
-    onChange({ after: toInstant(fields.get("after")), before: toInstant(fields.get("before")) });
+function RangeDialog({ filters, onChange, onClose }: CreatedFilterProps & { readonly onClose: () => void }) {
+  const [range, setRange] = useState({ after: toLocal(filters.after), before: toLocal(filters.before) });
+  const apply = () => {
+    onChange({ after: instantOf(range.after), before: instantOf(range.before) });
     onClose();
   };
   return (
-    <Dialog title="Created" description="In this browser's time zone." open={open} onClose={onClose}>
-      <form onSubmit={submit} className="contents">
-        <DialogBody className="flex flex-col gap-3">
-          <Field label="From" hint="Included">
-            {(control) => (
-              <input
-                {...control}
-                name="after"
-                type="datetime-local"
-                defaultValue={toLocal(filters.after)}
-                className="field"
-              />
-            )}
-          </Field>
-          <Field label="Before" hint="Not included">
-            {(control) => (
-              <input
-                {...control}
-                name="before"
-                type="datetime-local"
-                defaultValue={toLocal(filters.before)}
-                className="field"
-              />
-            )}
-          </Field>
-        </DialogBody>
-        <DialogActions>
-          <Button onClick={onClose}>Close</Button>
-          <Button type="submit" variant="primary">
-            Apply
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Created"
+      description="In this browser's time zone."
+      submit="Apply"
+      validates
+      className="gap-3"
+      onSubmit={apply}
+      onClose={onClose}
+    >
+      <InputField
+        label="From"
+        name="after"
+        hint="Included"
+        type="datetime-local"
+        value={range.after}
+        onText={(after) => setRange({ ...range, after })}
+      />
+      <InputField
+        label="Before"
+        name="before"
+        hint="Not included"
+        type="datetime-local"
+        value={range.before}
+        onText={(before) => setRange({ ...range, before })}
+      />
+    </FormDialog>
   );
-}
-
-function toInstant(value: FormDataEntryValue | null): string | null {
-  if (typeof value !== "string" || value === "") return null;
-  const date = new Date(value);
-  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
 function toLocal(instant: string | null): string {

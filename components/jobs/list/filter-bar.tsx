@@ -3,6 +3,7 @@
 import { ChevronDown, Search } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
 import { Button } from "@/components/ui/button";
+import { FilterSelect, sameText } from "@/components/ui/forms/select";
 import { Menu, MenuCheck } from "@/components/ui/menu";
 import { isFiltered, type JobFilters } from "@/lib/client/jobs/job-filters";
 import { JOB_SOURCES, JOB_STATUSES } from "@/lib/queue/states";
@@ -137,18 +138,13 @@ interface ChoiceProps {
 function Choice({ label, value, options, onChange }: ChoiceProps) {
   const known = value === null || options.includes(value) ? options : [value, ...options];
   return (
-    <select
+    <FilterSelect
       aria-label={label}
+      any={`${label}: any`}
+      options={sameText(known)}
       value={value ?? ""}
-      onChange={(event) => onChange(event.target.value || null)}
-      className="field w-auto max-w-44 shrink-0 border-line pr-1"
-    >
-      <option value="">{label}: any</option>
-      {known.map((option) => (
-        <option key={option} value={option}>
-          {option}
-        </option>
-      ))}
-    </select>
+      onChoose={(chosen) => onChange(chosen || null)}
+      className="max-w-44 shrink-0 pr-1"
+    />
   );
 }

@@ -1,19 +1,14 @@
 "use client";
 
 import { Sprout } from "lucide-react";
-import { useEffect, useState } from "react";
 import { Button } from "@/components/ui/button";
-import { CopyButton } from "@/components/ui/copy-button";
+import { PostSample } from "@/components/ui/post-sample";
 import { Empty } from "@/components/ui/states";
+
+const SAMPLE = '{"definition_key": "sync-folder", "payload": {"provider_id": "…"}}';
 
 /** For a tenant without jobs: what a job is, the first step, and the same as a curl command. */
 export function FirstJob({ onCreate, noCreate }: { readonly onCreate: () => void; readonly noCreate: string | null }) {
-  const [origin, setOrigin] = useState("");
-  useEffect(() => setOrigin(window.location.origin), []);
-  const curl = `curl -X POST ${origin}/api/v1/jobs \\
-  -H "Authorization: Bearer $LEASEHOLD_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"definition_key": "sync-folder", "payload": {"provider_id": "…"}}'`;
   return (
     <Empty icon={Sprout} title="No jobs yet">
       <p>
@@ -23,19 +18,7 @@ export function FirstJob({ onCreate, noCreate }: { readonly onCreate: () => void
       <Button variant="primary" reason={noCreate} onClick={onCreate}>
         Enqueue the first job
       </Button>
-      <div className="w-full text-left">
-        <div className="flex items-center justify-between">
-          <p className="text-xs">Or with an API key:</p>
-          <CopyButton text={curl} label="Copy the command" caption="Copy" />
-        </div>
-        <pre
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          tabIndex={0}
-          className="overflow-x-auto rounded-md border border-line bg-sunken p-3 font-mono text-ink text-xs"
-        >
-          {curl}
-        </pre>
-      </div>
+      <PostSample caption="Or with an API key:" path="/api/v1/jobs" body={SAMPLE} />
     </Empty>
   );
 }

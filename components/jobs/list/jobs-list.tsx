@@ -2,9 +2,9 @@
 
 import { SearchX } from "lucide-react";
 import { Button } from "@/components/ui/button";
-import { ListBar } from "@/components/ui/list-bar";
-import { Empty, ProblemPanel } from "@/components/ui/states";
-import { formatCount } from "@/lib/client/format";
+import { ListPanel } from "@/components/ui/lists/list-panel";
+import { Pager, totalOf } from "@/components/ui/lists/pager";
+import { Empty } from "@/components/ui/states";
 import { type JobFilters, NO_FILTERS } from "@/lib/client/jobs/job-filters";
 import type { BulkAction, Pagination } from "@/lib/contract";
 import { BulkBar } from "../../actions/bulk-bar";
@@ -33,35 +33,34 @@ export function JobsList(props: JobsListProps) {
   const { query, shown } = list;
   const rows = query.data ? shown.rows : undefined;
   return (
-    <section aria-label="Jobs" className="panel overflow-clip">
-      <ListBar
-        noun="job"
-        waiting={filters.cursor === null ? shown.waiting.length : 0}
-        onShow={() => list.showWaiting(selection.ids)}
-        read={rows !== undefined}
-        staleSince={query.isError && rows ? query.dataUpdatedAt : null}
-        onRetry={() => void query.refetch()}
-      >
-        {selection.ids.size > 0 && query.data ? (
+    <ListPanel
+      label="Jobs"
+      noun="job"
+      query={query}
+      rows={rows}
+      waiting={filters.cursor === null ? shown.waiting.length : 0}
+      onShow={() => list.showWaiting(selection.ids)}
+      bar={
+        selection.ids.size > 0 && query.data ? (
           <BulkBar selection={selection} shown={shown.rows.length} pagination={query.data.pagination} onAct={onBulk} />
-        ) : null}
-      </ListBar>
-      {query.isError && !rows ? (
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-      ) : rows?.length === 0 ? (
+        ) : null
+      }
+      empty={
         <Nothing
           filtered={filtered || filters.cursor !== null}
           onFilters={onFilters}
           onCreate={onCreate}
           noCreate={noCreate}
         />
-      ) : (
-        <JobsTable rows={rows} gone={shown.gone} filters={filters} actions={actions} selection={selection} />
-      )}
-      {query.data && rows && rows.length > 0 ? (
-        <Pager pagination={query.data.pagination} shown={rows.length} filters={filters} onFilters={onFilters} />
-      ) : null}
-    </section>
+      }
+      footer={
+        query.data && rows && rows.length > 0 ? (
+          <Footer pagination={query.data.pagination} shown={rows.length} filters={filters} onFilters={onFilters} />
+        ) : null
+      }
+    >
+      <JobsTable rows={rows} gone={shown.gone} filters={filters} actions={actions} selection={selection} />
+    </ListPanel>
   );
 }
 
@@ -77,41 +76,25 @@ function Nothing({ filtered, onFilters, onCreate, noCreate }: NothingProps) {
   );
 }
 
-interface PagerProps {
+interface FooterProps {
   readonly pagination: Pagination;
   readonly shown: number;
   readonly filters: JobFilters;
   readonly onFilters: SetFilters;
 }
 
-function Pager({ pagination, shown, filters, onFilters }: PagerProps) {
-  const { total, total_relation: relation, has_more: hasMore, next_cursor: next } = pagination;
-  const turn = (cursor: string | null) => {
-    onFilters({ cursor });
-    window.scrollTo({ top: 0 });
-    document.getElementById("main")?.focus({ preventScroll: true });
-  };
+function Footer({ pagination, shown, filters, onFilters }: FooterProps) {
+  const { total, has_more: more, next_cursor: next } = pagination;
   return (
-    <nav aria-label="Pages" className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-2">
-      <p className="tabular flex-1 text-muted text-xs">
-        {relation === "gte" ? "more than " : ""}
-        {formatCount(Math.max(total, shown))} {total === 1 ? "job" : "jobs"}
-      </p>
-      {filters.cursor !== null ? (
-        <>
-          <Button size="sm" onClick={() => turn(null)}>
-            Newest
-          </Button>
-          <Button size="sm" onClick={() => window.history.back()}>
-            Back
-          </Button>
-        </>
-      ) : null}
-      {hasMore && next !== null ? (
-        <Button size="sm" onClick={() => turn(next)}>
-          Older
-        </Button>
-      ) : null}
-    </nav>
+    <Pager
+      label={`${totalOf({ ...pagination, total: Math.max(total, shown) })} ${total === 1 ? "job" : "jobs"}`}
+      cursor={filters.cursor}
+      next={more ? next : null}
+      onTurn={(cursor) => onFilters({ cursor })}
+    >
+      <Button size="sm" onClick={() => window.history.back()}>
+        Back
+      </Button>
+    </Pager>
   );
 }

@@ -2,18 +2,20 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { type FormEvent, useEffect, useRef, useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
-import { Field } from "@/components/ui/field";
+import { Dialog, DialogBody } from "@/components/ui/dialog";
+import { Field } from "@/components/ui/forms/field";
+import { DialogForm } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
+import { TextAreaField } from "@/components/ui/forms/input-field";
+import { Select, sameText } from "@/components/ui/forms/select";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/jobs/definitions";
 import type { Definition, Job } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
-import { NewJobOptions, OtherJobFaults } from "./new-job-options";
+import { NewJobOptions } from "./new-job-options";
 import { PayloadFields } from "./payload-fields";
-import { type OptionName, useNewJob } from "./use-new-job";
+import { OPTION_NAMES, useNewJob } from "./use-new-job";
 
 /** Chooses a definition and fills in its form. The form and its idempotency key are new each time it opens. */
 export function NewJobDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
@@ -42,127 +44,79 @@ function NewJob({ onClose }: { readonly onClose: () => void }) {
   return <NewJobForm definitions={active} onClose={onClose} />;
 }
 
-function NewJobForm({
-  definitions,
-  onClose,
-}: {
+interface NewJobFormProps {
   readonly definitions: readonly Definition[];
   readonly onClose: () => void;
-}) {
-  const tenant = useTenant();
+}
+
+function NewJobForm({ definitions, onClose }: NewJobFormProps) {
+  const { slug } = useTenant();
   const router = useRouter();
   const toast = useToast();
-  const [key, setKey] = useState(definitions[0]?.key ?? "");
-  const definition = definitions.find((candidate) => candidate.key === key);
-  const created = (job: Job) => {
+  const created = (made: Job) => {
     onClose();
     toast(
-      job.deduplicated
+      made.deduplicated
         ? { title: "Already there", detail: "Another job holds this dedupe key." }
         : { title: "Job queued" },
     );
-    router.push(`/t/${tenant.slug}/jobs/${job.id}`);
+    router.push(`/t/${slug}/jobs/${made.id}`);
   };
-  const { state, setState, form, submit, pending } = useNewJob(tenant.slug, definition, created);
-  const formRef = useFocusOnFault(state.faults);
-  const onSubmit = (event: FormEvent) => {
-    event.preventDefault();
-    submit();
-  };
-  const choose = (next: string) => {
-    setKey(next);
-    setState((now) => ({ ...now, values: {}, faults: new Map(), general: null }));
-  };
-  const setOption = (name: OptionName, value: string) =>
-    setState((now) => ({
-      ...now,
-      options: { ...now.options, [name]: value },
-      faults: without(now.faults, name),
-    }));
-  const setValue = (name: string, value: string) =>
-    setState((now) => ({
-      ...now,
-      values: { ...now.values, [name]: value },
-      faults: without(now.faults, `payload.${name}`),
-    }));
+  const job = useNewJob(slug, definitions, created);
+  const { definition, form, pending } = job;
+  const { options, faults } = job.state;
+  const inPayload = form.freeform ? ["payload"] : form.fields.map(({ name }) => `payload.${name}`);
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="contents">
-      <DialogBody className="flex flex-col gap-4">
-        <Field label="Definition" hint={definition?.description} error={state.faults.get("definition_key")} required>
-          {(control) => (
-            <select
-              {...control}
-              name="definition_key"
-              value={key}
-              onChange={(event) => choose(event.target.value)}
-              className="field"
-            >
-              {definitions.map((candidate) => (
-                <option key={candidate.key} value={candidate.key}>
-                  {candidate.key}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        {form.freeform ? (
-          <Field label="Payload" hint="JSON" error={state.faults.get("payload")}>
-            {(control) => (
-              <textarea
-                {...control}
-                name="payload"
-                rows={8}
-                spellCheck={false}
-                value={state.freeText}
-                onChange={(event) => setState((now) => ({ ...now, freeText: event.target.value }))}
-                className="field font-mono"
-              />
-            )}
-          </Field>
-        ) : (
-          <PayloadFields
-            key={key}
-            fields={form.fields}
-            values={state.values}
-            faults={payloadFaults(state.faults)}
-            onChange={setValue}
+    <DialogForm
+      submit={pending ? "Enqueuing…" : "Enqueue job"}
+      faults={faults}
+      fields={["definition_key", ...OPTION_NAMES, ...inPayload]}
+      busy={pending}
+      onSubmit={job.submit}
+      onClose={onClose}
+    >
+      <Field label="Definition" hint={definition?.description} error={faults.get("definition_key")} required>
+        {(control) => (
+          <Select
+            {...control}
+            name="definition_key"
+            options={sameText(definitions.map(({ key }) => key))}
+            value={definition?.key}
+            onChoose={job.choose}
           />
         )}
-        <NewJobOptions options={state.options} faults={state.faults} onChange={setOption} />
-        <OtherJobFaults
-          faults={state.faults}
-          known={form.fields.map((field) => `payload.${field.name}`)}
-          freeform={form.freeform}
-          general={state.general}
-        />
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button type="submit" variant="primary" busy={pending}>
-          {pending ? "Enqueuing…" : "Enqueue job"}
-        </Button>
-      </DialogActions>
-    </form>
+      </Field>
+      <PayloadInput key={definition?.key} job={job} />
+      <NewJobOptions options={options} faults={faults} onChange={job.set.option} />
+    </DialogForm>
   );
 }
 
-/** Removes a field's problems once its value changes. */
-function without(faults: ReadonlyMap<string, string>, name: string): ReadonlyMap<string, string> {
-  return new Map([...faults].filter(([about]) => about !== name));
+/** The payload: a field for each property, or JSON if the schema is not a plain list of properties. */
+function PayloadInput({ job: { form, state, set } }: { readonly job: ReturnType<typeof useNewJob> }) {
+  if (!form.freeform) {
+    const faults = payloadFaults(state.faults);
+    return <PayloadFields fields={form.fields} values={state.values} faults={faults} onChange={set.value} />;
+  }
+  return (
+    <TextAreaField
+      label="Payload"
+      hint="JSON"
+      error={state.faults.get("payload")}
+      name="payload"
+      rows={8}
+      spellCheck={false}
+      value={state.freeText}
+      onText={set.freeText}
+      className="font-mono"
+    />
+  );
 }
 
-function payloadFaults(faults: ReadonlyMap<string, string>): Map<string, string> {
+function payloadFaults(faults: FormFaults): FormFaults {
   return new Map(
     [...faults].filter(([name]) => name.startsWith("payload.")).map(([name, fault]) => [name.slice(8), fault]),
   );
-}
-
-function useFocusOnFault(faults: ReadonlyMap<string, string>) {
-  const ref = useRef<HTMLFormElement>(null);
-  useEffect(() => {
-    if (faults.size > 0) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [faults]);
-  return ref;
 }
 
 function FormSkeleton() {

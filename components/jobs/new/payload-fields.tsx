@@ -1,7 +1,8 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { Field, type FieldControl } from "@/components/ui/field";
+import { Field, type FieldControl } from "@/components/ui/forms/field";
+import { Select } from "@/components/ui/forms/select";
 import { providersOptions } from "@/lib/client/assets";
 import type { SchemaField } from "@/lib/client/triggers/schema-form";
 import { useTenant } from "../../shell/viewer";
@@ -49,14 +50,14 @@ function Control({ field, control, value, onChange }: ControlProps) {
   if (field.kind === "choice" || field.kind === "boolean") {
     const choices = field.kind === "boolean" ? ["true", "false"] : field.choices;
     return (
-      <select {...shared} onChange={onText}>
-        <option value="">{field.required ? "Choose…" : "Not set"}</option>
-        {choices.map((choice) => (
-          <option key={choice} value={choice}>
-            {choice.replace(/^"(.*)"$/u, "$1")}
-          </option>
-        ))}
-      </select>
+      <Select
+        {...shared}
+        options={[
+          ["", field.required ? "Choose…" : "Not set"],
+          ...choices.map((choice): [string, string] => [choice, choice.replace(/^"(.*)"$/u, "$1")]),
+        ]}
+        onChoose={onChange}
+      />
     );
   }
   if (field.kind === "json") {
@@ -95,21 +96,15 @@ function ProviderControl({ control, value, onChange }: Omit<ControlProps, "field
   }
   const none = providers.isSuccess && known.length === 0;
   return (
-    <select
+    <Select
       {...control}
       name="payload.provider_id"
+      options={[
+        ["", providers.isPending ? "Loading…" : none ? "No folder is registered" : "Choose a folder…"],
+        ...known.map(({ id, name }): [string, string] => [id, name]),
+      ]}
       value={value}
-      onChange={(event) => onChange(event.target.value)}
-      className="field"
-    >
-      <option value="">
-        {providers.isPending ? "Loading…" : none ? "No folder is registered" : "Choose a folder…"}
-      </option>
-      {known.map((provider) => (
-        <option key={provider.id} value={provider.id}>
-          {provider.name}
-        </option>
-      ))}
-    </select>
+      onChoose={onChange}
+    />
   );
 }

@@ -1,22 +1,23 @@
 "use client";
 
 import { useRef, useState } from "react";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { type FormFaults, withoutFault } from "@/components/ui/forms/form-faults";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { ApiError } from "@/lib/client/http";
 import { useCreateJob } from "@/lib/client/jobs/jobs";
 import { gatherPayload, parseJsonText, pointerHead, schemaForm } from "@/lib/client/triggers/schema-form";
 import type { CreateJob, Definition, Job } from "@/lib/contract";
 
 /** Names of the fields beside the payload, as in the API. */
-export type OptionName = "priority" | "scheduled_for" | "dedupe_key";
+export const OPTION_NAMES = ["priority", "scheduled_for", "dedupe_key"] as const;
+export type OptionName = (typeof OPTION_NAMES)[number];
 
 interface NewJobState {
   readonly values: Readonly<Record<string, string>>;
   readonly freeText: string;
   readonly options: Readonly<Record<OptionName, string>>;
-  readonly faults: ReadonlyMap<string, string>;
-  /** A problem that belongs to no field. */
-  readonly general: string | null;
+  /** By name in the API; those inside the payload begin with `payload.`. */
+  readonly faults: FormFaults;
 }
 
 const BLANK: NewJobState = {
@@ -24,48 +25,73 @@ const BLANK: NewJobState = {
   freeText: "{}",
   options: { priority: "", scheduled_for: "", dedupe_key: "" },
   faults: new Map(),
-  general: null,
 };
 
-/**
- * The state of a job that is being composed. The idempotency key stands for one intent: however often it is sent, one
- * job is created. The key changes only when the content changes.
- */
-export function useNewJob(tenant: string, definition: Definition | undefined, onCreated: (job: Job) => void) {
+/** The state of a job that is being composed. */
+export function useNewJob(tenant: string, definitions: readonly Definition[], onCreated: (job: Job) => void) {
+  const [key, setKey] = useState(definitions[0]?.key ?? "");
   const [state, setState] = useState(BLANK);
-  const create = useCreateJob(tenant);
-  const intent = useRef({ body: "", key: "" });
-  // The second click of a double click arrives before the first one has been rendered.
-  const sending = useRef(false);
+  const setFaults = (faults: FormFaults) => setState((now) => ({ ...now, faults }));
+  const { send, pending } = useSendJob(tenant, onCreated, setFaults);
+  const definition = definitions.find((candidate) => candidate.key === key);
   const form = schemaForm(definition?.arg_schema ?? {});
-  const fail = (faults: ReadonlyMap<string, string>, general: string | null) =>
-    setState((now) => ({ ...now, faults, general }));
 
   const submit = () => {
-    if (!definition || sending.current) return;
+    if (!definition) return;
     const { body, faults } = bodyOf(definition.key, form, state);
-    if (!body) return fail(faults, null);
-    const text = JSON.stringify(body);
-    if (intent.current.body !== text) intent.current = { body: text, key: randomKey() };
+    if (body) send(body);
+    else setFaults(faults);
+  };
+  const choose = (next: string) => {
+    setKey(next);
+    setState((now) => ({ ...now, values: {}, faults: new Map() }));
+  };
+  const set = {
+    freeText: (freeText: string) => setState((now) => ({ ...now, freeText })),
+    value: (name: string, value: string) =>
+      setState((now) => ({
+        ...now,
+        values: { ...now.values, [name]: value },
+        faults: withoutFault(now.faults, `payload.${name}`),
+      })),
+    option: (name: OptionName, value: string) =>
+      setState((now) => ({
+        ...now,
+        options: { ...now.options, [name]: value },
+        faults: withoutFault(now.faults, name),
+      })),
+  };
+  return { definition, choose, state, set, form, submit, pending };
+}
+
+/**
+ * Sends a job. The idempotency key stands for one intent: however often it is sent, one job is created. The key changes
+ * only when the content changes.
+ */
+function useSendJob(tenant: string, onCreated: (job: Job) => void, onRefused: (faults: FormFaults) => void) {
+  const create = useCreateJob(tenant);
+  const { keyFor, forget } = useIntentKey();
+  // The second click of a double click arrives before the first one has been rendered.
+  const sending = useRef(false);
+  const send = (body: CreateJob) => {
+    if (sending.current) return;
     sending.current = true;
     create.mutate(
-      { body, key: intent.current.key },
+      { body, key: keyFor(body) },
       {
         onSettled: () => {
           sending.current = false;
         },
         onSuccess: onCreated,
         onError: (error) => {
-          const told = explain(error);
           // A refusal is final for this key; only a request without an answer is repeated under it.
-          if (error instanceof ApiError && error.status >= 400 && error.status < 500)
-            intent.current = { body: "", key: "" };
-          fail(told.faults, told.general);
+          if (error instanceof ApiError && error.status >= 400 && error.status < 500) forget();
+          onRefused(explain(error));
         },
       },
     );
   };
-  return { state, setState, form, submit, pending: create.isPending };
+  return { send, pending: create.isPending };
 }
 
 function bodyOf(key: string, form: ReturnType<typeof schemaForm>, state: NewJobState) {
@@ -96,13 +122,12 @@ function readOptions(options: NewJobState["options"], faults: Map<string, string
   };
 }
 
-function explain(error: Error): { faults: Map<string, string>; general: string | null } {
-  const faults = new Map<string, string>();
-  if (!(error instanceof ApiError)) return { faults, general: error.message };
-  for (const { pointer, detail } of error.errors) faults.set(fieldOfPointer(pointer), detail);
-  if (faults.size > 0) return { faults, general: null };
+function explain(error: Error): FormFaults {
+  if (!(error instanceof ApiError)) return new Map([["", error.message]]);
+  if (error.errors.length > 0)
+    return new Map(error.errors.map(({ pointer, detail }) => [fieldOfPointer(pointer) || "request", detail]));
   const request = error.requestId ? ` (request ${error.requestId})` : "";
-  return { faults, general: `${error.detail || error.title}${request}` };
+  return new Map([["", `${error.detail || error.title}${request}`]]);
 }
 
 /** Returns the field that a pointer into the body refers to: `/payload/path/0` is the payload's field `path`. */

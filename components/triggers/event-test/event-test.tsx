@@ -2,7 +2,9 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Field } from "@/components/ui/field";
+import { Field } from "@/components/ui/forms/field";
+import { TextAreaField } from "@/components/ui/forms/input-field";
+import { Select } from "@/components/ui/forms/select";
 import { formatUtc } from "@/lib/client/format";
 import { isRecord } from "@/lib/client/is-record";
 import { eventOptions, eventsOptions } from "@/lib/client/triggers/events";
@@ -48,22 +50,16 @@ export function EventTest({ eventName, target, definitionKey, sendable }: EventT
       </header>
       <div className="flex flex-col gap-3 p-4">
         <RecentEvents name={eventName} onChoose={(id) => void choose(id)} />
-        <Field
+        <TextAreaField
           label="Event data"
           hint="A JSON object"
           error={fault ?? (data ? null : "This must be an object in braces.")}
-        >
-          {(control) => (
-            <textarea
-              {...control}
-              rows={6}
-              spellCheck={false}
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-              className="field font-mono"
-            />
-          )}
-        </Field>
+          rows={6}
+          spellCheck={false}
+          value={text}
+          onText={setText}
+          className="font-mono"
+        />
         {asked && eventName !== "" ? (
           <TestResult result={test.data?.data[0]} error={test.error} definitionKey={definitionKey} />
         ) : (
@@ -90,14 +86,15 @@ function RecentEvents({ name, onChoose }: { readonly name: string; readonly onCh
   return (
     <Field label="Take a recent one">
       {(control) => (
-        <select {...control} defaultValue="" onChange={(event) => onChoose(event.target.value)} className="field">
-          <option value="">{events.length === 0 ? "None of this name is stored" : "Write the data below"}</option>
-          {events.map(({ id, received_at: at }) => (
-            <option key={id} value={id}>
-              {formatUtc(at)}
-            </option>
-          ))}
-        </select>
+        <Select
+          {...control}
+          defaultValue=""
+          options={[
+            ["", events.length === 0 ? "None of this name is stored" : "Write the data below"],
+            ...events.map(({ id, received_at: at }): [string, string] => [id, formatUtc(at)]),
+          ]}
+          onChoose={onChoose}
+        />
       )}
     </Field>
   );

@@ -1,7 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { Field } from "@/components/ui/field";
+import { TextAreaField } from "@/components/ui/forms/input-field";
 import { eventsOptions } from "@/lib/client/triggers/events";
 import { useTenant } from "../../shell/viewer";
 import { FormSection, faultText, TextField } from "./form-fields";
@@ -22,32 +22,21 @@ export function EventSection({ form }: { readonly form: TriggerForm }) {
         name="event_name"
         label="Event name"
         hint="The whole name, such as provider.folder.updated"
-        list="event-names"
+        suggestions={names}
         mono
         required
       />
-      <datalist id="event-names">
-        {names.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-      <Field
+      <TextAreaField
         label="Only if"
         hint='Empty: always. For example event.size > 100 && event.kind in ["jpg", "png"]'
         error={faultText(form, "condition")}
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            name="condition"
-            rows={3}
-            spellCheck={false}
-            value={form.fields.condition}
-            onChange={(event) => form.set("condition", event.target.value)}
-            className="field font-mono"
-          />
-        )}
-      </Field>
+        name="condition"
+        rows={3}
+        spellCheck={false}
+        value={form.fields.condition}
+        onText={(text) => form.set("condition", text)}
+        className="font-mono"
+      />
     </FormSection>
   );
 }

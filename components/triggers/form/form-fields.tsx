@@ -1,7 +1,10 @@
 "use client";
 
 import type { ReactNode } from "react";
-import { Field } from "@/components/ui/field";
+import { Combobox } from "@/components/ui/forms/combobox";
+import { Field } from "@/components/ui/forms/field";
+import { InputField } from "@/components/ui/forms/input-field";
+import { Select } from "@/components/ui/forms/select";
 import type { FieldName } from "@/lib/client/triggers/trigger-form";
 import type { TriggerForm } from "./use-trigger-form";
 
@@ -23,32 +26,41 @@ interface TextFieldProps extends FormFieldProps {
   readonly type?: "text" | "datetime-local";
   readonly numeric?: boolean;
   readonly mono?: boolean;
-  /** Id of a datalist. */
-  readonly list?: string;
+  readonly suggestions?: readonly string[];
   readonly placeholder?: string;
 }
 
 export function TextField(props: TextFieldProps) {
-  const { form, name, label, hint, required, type = "text", numeric, mono, list, placeholder } = props;
+  const { form, name, label, hint, required, type = "text", numeric, mono, suggestions, placeholder } = props;
+  const input = {
+    name,
+    placeholder,
+    spellCheck: false,
+    value: form.fields[name],
+    onText: (text: string) => form.set(name, text),
+    className: mono ? "font-mono" : undefined,
+  };
+  if (suggestions) {
+    return (
+      <Field label={label} hint={hint} required={required} error={faultText(form, name)}>
+        {(control) => (
+          <Combobox {...control} {...input} suggestions={suggestions.map((suggestion) => ({ value: suggestion }))} />
+        )}
+      </Field>
+    );
+  }
   return (
-    <Field label={label} hint={hint} required={required} error={faultText(form, name)}>
-      {(control) => (
-        <input
-          {...control}
-          name={name}
-          type={type}
-          step={type === "text" ? undefined : 1}
-          inputMode={numeric ? "numeric" : undefined}
-          list={list}
-          placeholder={placeholder}
-          autoComplete="off"
-          spellCheck={false}
-          value={form.fields[name]}
-          onChange={(event) => form.set(name, event.target.value)}
-          className={mono ? "field font-mono" : "field"}
-        />
-      )}
-    </Field>
+    <InputField
+      label={label}
+      hint={hint}
+      required={required}
+      error={faultText(form, name)}
+      type={type}
+      step={type === "text" ? undefined : 1}
+      inputMode={numeric ? "numeric" : undefined}
+      autoComplete="off"
+      {...input}
+    />
   );
 }
 
@@ -60,19 +72,13 @@ export function SelectField({ form, name, label, hint, required, options }: Sele
   return (
     <Field label={label} hint={hint} required={required} error={faultText(form, name)}>
       {(control) => (
-        <select
+        <Select
           {...control}
           name={name}
+          options={Object.entries(options)}
           value={form.fields[name]}
-          onChange={(event) => form.set(name, event.target.value)}
-          className="field"
-        >
-          {Object.entries(options).map(([value, words]) => (
-            <option key={value} value={value}>
-              {words}
-            </option>
-          ))}
-        </select>
+          onChoose={(value) => form.set(name, value)}
+        />
       )}
     </Field>
   );

@@ -1,3 +1,4 @@
+import { FaultLines } from "@/components/ui/forms/form-faults";
 import { BLANK_TRIGGER } from "@/lib/client/triggers/trigger-form";
 import type { TriggerForm } from "./use-trigger-form";
 
@@ -6,12 +7,5 @@ export function OtherFaults({ form }: { readonly form: TriggerForm }) {
   const others = [...form.faults]
     .filter(([name]) => !Object.hasOwn(BLANK_TRIGGER, name))
     .flatMap(([name, faults]) => faults.map(({ at, detail }) => `${name || "request"}${at}: ${detail}`));
-  const lines = form.general ? [form.general, ...others] : others;
-  return (
-    <div role="alert" className="text-bad text-sm empty:hidden">
-      {lines.map((line) => (
-        <p key={line}>{line}</p>
-      ))}
-    </div>
-  );
+  return <FaultLines lines={form.general ? [form.general, ...others] : others} />;
 }

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { Button } from "@/components/ui/button";
-import { Field } from "@/components/ui/field";
+import { TextAreaField } from "@/components/ui/forms/input-field";
 import { providersOptions } from "@/lib/client/assets";
 import { type SchemaField, schemaForm } from "@/lib/client/triggers/schema-form";
 import type { Definition } from "@/lib/contract";
@@ -57,24 +57,18 @@ function TemplateField({ form, fields }: { readonly form: TriggerForm; readonly 
   };
   return (
     <div className="flex flex-col gap-2">
-      <Field
+      <TextAreaField
         label="Payload"
         hint="JSON. A value in double braces is filled in at each firing; | default: gives one for what is missing."
         error={faultText(form, "payload_template")}
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            ref={area}
-            name="payload_template"
-            rows={8}
-            spellCheck={false}
-            value={form.fields.payload_template}
-            onChange={(event) => form.set("payload_template", event.target.value)}
-            className="field font-mono"
-          />
-        )}
-      </Field>
+        ref={area}
+        name="payload_template"
+        rows={8}
+        spellCheck={false}
+        value={form.fields.payload_template}
+        onText={(text) => form.set("payload_template", text)}
+        className="font-mono"
+      />
       <fieldset aria-label="Insert a placeholder" className="flex flex-wrap gap-1.5">
         {PLACEHOLDERS[kind].map((path) => (
           <Button key={path} size="sm" className="font-mono font-normal" onClick={() => insert(`{{${path}}}`)}>

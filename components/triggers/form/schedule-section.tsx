@@ -1,7 +1,8 @@
 "use client";
 
 import { useMemo } from "react";
-import { Field } from "@/components/ui/field";
+import { Field } from "@/components/ui/forms/field";
+import { Select } from "@/components/ui/forms/select";
 import { useHydrated } from "@/lib/client/clock";
 import { UNIT_MS } from "@/lib/client/triggers/trigger-form";
 import { GAP_WORDS, REPEAT_WORDS } from "../words";
@@ -68,19 +69,12 @@ function CronFields({ form }: { readonly form: TriggerForm }) {
     <div className="grid gap-4 sm:grid-cols-2">
       <Field label="Often used">
         {(control) => (
-          <select
+          <Select
             {...control}
+            options={[["", "Something else"], ...Object.entries(PRESETS)]}
             value={Object.hasOwn(PRESETS, expr) ? expr : ""}
-            onChange={(event) => event.target.value && form.set("cron_expr", event.target.value)}
-            className="field"
-          >
-            <option value="">Something else</option>
-            {Object.entries(PRESETS).map(([value, words]) => (
-              <option key={value} value={value}>
-                {words}
-              </option>
-            ))}
-          </select>
+            onChoose={(preset) => preset && form.set("cron_expr", preset)}
+          />
         )}
       </Field>
       <TextField
@@ -100,20 +94,13 @@ function ZoneField({ form, tenantZone }: ScheduleSectionProps) {
   const zones = useMemo(() => (hydrated ? ["UTC", ...Intl.supportedValuesOf("timeZone")] : []), [hydrated]);
   const here = hydrated ? Intl.DateTimeFormat().resolvedOptions().timeZone : null;
   return (
-    <>
-      <TextField
-        form={form}
-        name="timezone"
-        label="Time zone"
-        hint={`An IANA name. The tenant's is ${tenantZone}${here && here !== tenantZone ? `, this browser's ${here}` : ""}`}
-        placeholder={tenantZone}
-        list="time-zones"
-      />
-      <datalist id="time-zones">
-        {zones.map((zone) => (
-          <option key={zone} value={zone} />
-        ))}
-      </datalist>
-    </>
+    <TextField
+      form={form}
+      name="timezone"
+      label="Time zone"
+      hint={`An IANA name. The tenant's is ${tenantZone}${here && here !== tenantZone ? `, this browser's ${here}` : ""}`}
+      placeholder={tenantZone}
+      suggestions={zones}
+    />
   );
 }

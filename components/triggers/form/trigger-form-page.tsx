@@ -1,8 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { ArrowLeft } from "lucide-react";
-import { Link } from "@/components/ui/link";
+import { BackLink } from "@/components/ui/back-link";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { BLANK_TRIGGER, type TriggerFields, triggerFieldsOf } from "@/lib/client/triggers/trigger-form";
 import { triggerOptions } from "@/lib/client/triggers/triggers";
@@ -46,13 +45,9 @@ export function TriggerFormPage({ tenantZone, id, mode, template }: TriggerFormP
   const isEdit = mode === "edit";
   return (
     <div className="flex flex-col gap-4">
-      <Link
-        href={isEdit && id ? `${list}/${id}` : list}
-        className="inline-flex min-h-6 items-center gap-1.5 self-start text-muted text-sm hover:text-ink"
-      >
-        <ArrowLeft aria-hidden className="size-3.5" />
+      <BackLink href={isEdit && id ? `${list}/${id}` : list} className="self-start">
         {isEdit ? "Trigger" : "Triggers"}
-      </Link>
+      </BackLink>
       <h1 className="font-semibold text-xl tracking-tight">{isEdit ? "Edit trigger" : "New trigger"}</h1>
       {id === null ? (
         <TriggerFormView

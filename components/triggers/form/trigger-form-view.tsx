@@ -2,8 +2,9 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { type FormEvent, useEffect, useRef } from "react";
+import type { FormEvent } from "react";
 import { Button } from "@/components/ui/button";
+import { useFocusOnFault } from "@/components/ui/forms/form-faults";
 import { Link } from "@/components/ui/link";
 import { useToast } from "@/components/ui/toast";
 import { useUnsavedWarning } from "@/lib/client/forms/use-unsaved";
@@ -45,13 +46,14 @@ export function TriggerFormView({ initial, trigger, tenantZone }: TriggerFormVie
   const preview = useSchedulePreview(slug, plain.fields);
   const form: TriggerForm = { ...plain, faults: new Map([...preview.faults, ...plain.faults]) };
   useUnsavedWarning(plain.isChanged);
-  const formRef = useFocusOnFault(plain.faults);
+  const { ref, onSubmitted } = useFocusOnFault(plain.faults);
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    onSubmitted();
     form.submit();
   };
   return (
-    <form ref={formRef} onSubmit={submit} noValidate className="flex flex-col gap-4">
+    <form ref={ref} onSubmit={submit} noValidate className="flex flex-col gap-4">
       <ConflictPanel clashes={form.clashes} />
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_minmax(20rem,26rem)]">
         <div className="flex min-w-0 flex-col gap-4">
@@ -112,12 +114,4 @@ function Buttons({ form, back }: { readonly form: TriggerForm; readonly back: st
       </Button>
     </div>
   );
-}
-
-function useFocusOnFault(faults: TriggerForm["faults"]) {
-  const ref = useRef<HTMLFormElement>(null);
-  useEffect(() => {
-    if (faults.size > 0) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [faults]);
-  return ref;
 }

@@ -1,8 +1,8 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { useState } from "react";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { ApiError } from "@/lib/client/http";
 import { pointerHead } from "@/lib/client/triggers/schema-form";
 import {
@@ -63,18 +63,13 @@ interface FormStart {
 const NO_FAULTS: Faults = new Map();
 
 /** The state of a trigger form. A new trigger is created once; an edit never overwrites another user's change. */
-export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): TriggerForm {
+export function useTriggerForm(start: FormStart): TriggerForm {
+  const { slug, trigger, onSaved } = start;
   const client = useQueryClient();
   const create = useCreateTrigger(slug);
   const update = useUpdateTrigger(slug);
-  const intent = useRef({ body: "", key: "" });
-  const [state, setState] = useState<FormState>(() => ({
-    fields: initial,
-    base: { fields: initial, version: trigger?.version ?? null },
-    faults: NO_FAULTS,
-    general: null,
-    clashes: [],
-  }));
+  const { keyFor, forget } = useIntentKey();
+  const [state, setState] = useState(() => firstState(start));
   const fail = (faults: Faults, general: string | null) => setState((now) => ({ ...now, faults, general }));
 
   const adopt = async (id: string) => {
@@ -86,7 +81,7 @@ export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): 
     });
   };
   const refused = (error: Error) => {
-    if (error instanceof ApiError && error.status < 500) intent.current = { body: "", key: "" };
+    if (error instanceof ApiError && error.status < 500) forget();
     if (trigger && error instanceof ApiError && error.status === 412)
       adopt(trigger.id).catch((lost: Error) => fail(NO_FAULTS, lost.message));
     else fail(...faultsOfError(error));
@@ -103,25 +98,31 @@ export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): 
       return update.mutate({ id: trigger.id, version, patch }, handlers);
     }
     const body = createBodyOf(state.fields);
-    const text = JSON.stringify(body);
-    if (intent.current.body !== text) intent.current = { body: text, key: randomKey() };
-    create.mutate({ body, key: intent.current.key }, handlers);
+    create.mutate({ body, key: keyFor(body) }, handlers);
   };
-  const set = (name: FieldName, value: string) =>
-    setState((now) => ({
-      ...now,
-      fields: { ...now.fields, ...(name === "trigger_type" ? usualFor(value) : {}), [name]: value },
-      faults: without(now.faults, name),
-    }));
   return {
     ...state,
-    set,
+    set: (name, value) => setState((now) => withField(now, name, value)),
     isNew: trigger === null,
     isChanged: patchOf(state.base.fields, state.fields) !== null,
     pending: create.isPending || update.isPending,
     submit,
   };
 }
+
+const firstState = ({ initial, trigger }: FormStart): FormState => ({
+  fields: initial,
+  base: { fields: initial, version: trigger?.version ?? null },
+  faults: NO_FAULTS,
+  general: null,
+  clashes: [],
+});
+
+const withField = (state: FormState, name: FieldName, value: string): FormState => ({
+  ...state,
+  fields: { ...state.fields, ...(name === "trigger_type" ? usualFor(value) : {}), [name]: value },
+  faults: without(state.faults, name),
+});
 
 /** The defaults of a kind of trigger, unless the user changes them. */
 const usualFor = (kind: string) => ({ overlap_policy: kind === "event" ? "allow" : "skip" });

@@ -1,9 +1,9 @@
 "use client";
 
 import { type ReactNode, useRef } from "react";
-import { cn } from "./cn";
+import { cn } from "../cn";
+import { Time } from "../time";
 import { ShowNewest } from "./show-newest";
-import { Time } from "./time";
 
 interface ListBarProps {
   /** The noun for a row, in the singular. */

@@ -1,7 +1,7 @@
 "use client";
 
 import { ArrowUp } from "lucide-react";
-import { cn } from "./cn";
+import { cn } from "../cn";
 
 interface ShowNewestProps {
   /** The noun for a row, in the singular. */
