@@ -84,14 +84,14 @@ const triggers = async (event_name: string, body: object, count: number) => {
   }
 };
 
-test("no body within the limits holds the event loop of web", async () => {
+test("no request body within the limits blocks the event loop of web", async () => {
   await triggers("compared", { condition: `${times(8, () => "event.a==event.b").join("&&")}&&false` }, 20);
   await triggers("copied", { payload_template: { all: "{{event}}" } }, 20);
   for (const [name, path, body, statuses] of BODIES) await expectShort(name, post(path, body), statuses);
 }, 300_000);
 
 const CREDENTIALS = { email: admin.email, password: again("aA1!", 1000 * KB) };
-test("no query, page or sign-in holds the event loop of web", async () => {
+test("no query, page or sign-in blocks the event loop of web", async () => {
   for (const [path, statuses] of QUERIES)
     await expectShort(`GET ${path.slice(0, 60)}`, () => web.call("GET", path, { key }), statuses);
   await expectShort(
@@ -131,7 +131,7 @@ test("no query, page or sign-in holds the event loop of web", async () => {
     );
 }, 120_000);
 
-test("no schema of a definition holds the event loop of web", async () => {
+test("no argument schema blocks the event loop of web", async () => {
   for (const [name, arg_schema] of [
     ["alternatives", { anyOf: times(3500, () => ({ minLength: 1 })) }],
     ["properties", { properties: keyed(290, () => ({ type: "string", maxLength: 9 })) }],
@@ -147,7 +147,7 @@ test("no schema of a definition holds the event loop of web", async () => {
     );
 });
 
-test("no list of what jobs left behind holds the event loop of web, or is larger than a megabyte", async () => {
+test("no list of job output blocks the event loop of web, or answers with more than a megabyte", async () => {
   const made = await post("jobs", { definition_key: "any", payload: {} })();
   for (const statement of LEAVE_BEHIND) await database.query(statement, [made.body.id]);
   for (const read of READS) {
@@ -157,7 +157,7 @@ test("no list of what jobs left behind holds the event loop of web, or is larger
   }
 }, 240_000);
 
-test("no list holds the event loop of web", async () => {
+test("no list blocks the event loop of web", async () => {
   await post("jobs/bulk", { jobs: times(200, () => ({ definition_key: "any", payload: {} })) })();
   await triggers("listed", { payload_template: { list } }, 20);
   for (const statement of LEAVE_ERRORS) await database.query(statement, [acme.id]);
@@ -168,7 +168,7 @@ test("no list holds the event loop of web", async () => {
   }
 }, 240_000);
 
-test("no message of a remote worker holds the event loop of web", async () => {
+test("no message of a remote worker blocks the event loop of web", async () => {
   const worker = await remote({ tenantId: acme.id });
   const RESULTS: readonly [string, unknown][] = [
     ["of private keys", { a: again(PEM, 1000 * KB) }],

@@ -67,7 +67,7 @@ const DOORS = Object.entries<Record<string, Operation>>(document.paths).flatMap(
 /** Worker routes clean a result instead of refusing it, because recording the end of an attempt must not fail. */
 const CLEANED = "POST /api/v1/worker/jobs/{jobId}/complete /result";
 
-test("every place of a body that takes any JSON or a decimal refuses a number that would be rounded, and points to it", async () => {
+test("every field that takes arbitrary JSON or a decimal refuses a number that would lose digits, with a pointer", async () => {
   const free = DOORS.flatMap(({ route, at, isFree }) => (isFree ? [`${route} ${at}`] : []));
   expect(free).toEqual(
     expect.arrayContaining(["POST /api/v1/jobs /payload", "POST /api/v1/events /events/0/data", CLEANED]),
@@ -89,7 +89,7 @@ test("every place of a body that takes any JSON or a decimal refuses a number th
   }
 });
 
-test("the result of a remote worker keeps all digits of such numbers, as texts", async () => {
+test("the result of a remote worker keeps all digits of such numbers as strings", async () => {
   const far = await fixture.remote();
   const { id } = await enqueue({ definition_key: far.definition });
   const [{ lease_no }] = await far.claim();
@@ -101,7 +101,7 @@ test("the result of a remote worker keeps all digits of such numbers, as texts",
   expect(text).toMatch(/"plain":\[0\.1,9007199254740991,5e-324,0,1\.5\]/);
 });
 
-test("numbers that a double holds are stored with all their digits", async () => {
+test("numbers that a double represents exactly are stored with all their digits", async () => {
   const payload =
     "[0.1,0.30000000000000004,9007199254740991,-9007199254740991,5e-324,12.34e-56,0.00000000000000000001]";
   const retry = '"retry_delay_seconds":0.30000000000000004,"retry_multiplier":1.0000000000000002';

@@ -33,7 +33,7 @@ async function ask(path: string, headers: Record<string, string>): Promise<Answe
 }
 
 test.each(SESSION_PAGES)(
-  "%s redirects a visitor without a session as it does one whose session is over",
+  "%s redirects a visitor without a session like one whose session has expired",
   async (path) => {
     const over = await ask(path, { cookie: UNKNOWN });
     const location = over.headers.get("location");
@@ -82,7 +82,7 @@ function send(path: string, headers: Record<string, string>) {
 }
 
 test.skipIf(process.platform !== "linux").each(FLOODS)(
-  "400 requests at once for %s delay the calls and pages of other clients by little",
+  "400 requests at once for %s barely delay the calls and pages of other clients",
   async (_, path, headers, status) => {
     const cookie = await web.login(admin);
     const elsewhere = { "x-forwarded-for": "203.0.113.1" };
