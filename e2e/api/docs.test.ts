@@ -5,7 +5,7 @@ import { startWeb } from "./web";
 
 const web = await startWeb(await testDatabase());
 
-test("the type of every error links to a page, and no other page exists", async () => {
+test("every error code has a documentation page, and an unknown code answers 404", async () => {
   for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
     const page = await web.call("GET", `/docs/errors/${code}`);
     expect(page.status, code).toBe(200);

@@ -199,7 +199,7 @@ test("a client that disconnects in the middle of its body does not affect the se
   expect((await web.call("GET", "/livez")).status).toBe(200);
 });
 
-test("a port that is in use is named in the error, and the process exits with its code", async () => {
+test("web fails to start on a port that is in use, and names the port", async () => {
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");
   const address = holder.address();

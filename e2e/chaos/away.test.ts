@@ -8,7 +8,7 @@ const JOBS_EACH = pick({ short: 60, long: 2500 });
 const AWAY_MS = pick({ short: 3000, long: 60_000 });
 const WORKERS = 2;
 
-suite("R-6 all workers gone, and back before a backlog: it is drained, and every tenant gets its share from the start", async (build) => {
+suite("R-6 workers that start again before a backlog drain it, and every tenant gets its share from the start", async (build) => {
   const arena = await openArena();
   const tenants = await Promise.all(Array.from({ length: TENANTS }, () => arena.factory.tenant()));
   await arena.startScheduler();

@@ -30,7 +30,7 @@ const MOMENTS = ["before", "sent", "after"];
 const ROUNDS = pick({ short: 1, long: 5 });
 const REACHED_MS = 60_000;
 
-suite("R-4 a process that dies before, during or after any of its writes leaves nothing half done", async (build) => {
+suite("R-4 a process that dies before, during or after any of its writes leaves no partial write", async (build) => {
   const arena = await openArena();
   await arena.limitWidely("doze");
   let scheduler = await arena.startScheduler();

@@ -11,7 +11,7 @@ const DEPLOYS = pick({ short: 2, long: 10 });
 const JOBS = pick({ short: 40, long: 600 });
 const WORKERS = 2;
 
-suite("deploys: old and new workers know different definitions, and no job loses an attempt to the wrong one", async (build) => {
+suite("rolling deploys: no job loses an attempt to a worker that does not know its definition", async (build) => {
   const arena = await openArena();
   const versions = commandFiles(arena.base, arena.env.COMMANDS_FILE);
   const fresh = await arena.define("fresh", { commandKey: "fresh", leaseSeconds: 5, maxAttempts: 5 });

@@ -12,7 +12,7 @@ const CONCURRENCY = 5;
 const RESCUED_WITHIN_MS = LEASE_SECONDS * 1000 + 2000;
 const SLACK_MS = 8000;
 
-suite("R-1 kill -9 of workers under load: nothing is lost, and what they held is back within its lease and two seconds", async (build) => {
+suite("R-1 kill -9 of workers under load loses no job, and their jobs are queued again within the lease and two seconds", async (build) => {
   const arena = await openArena();
   await arena.startScheduler();
   const env = { ...build, WORKER_CONCURRENCY: String(CONCURRENCY) };

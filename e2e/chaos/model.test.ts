@@ -73,7 +73,7 @@ const BREAKAGES: readonly (readonly [what: string, break_: (broken: TestDatabase
 /** With the seed of the short form, sequences that find each of these faults come soon. */
 const SOON = 3;
 
-test.each(BREAKAGES)("a database that %s is caught by the model", { timeout: LIMIT_MS }, async (_, break_) => {
+test.each(BREAKAGES)("the model detects a database that %s", { timeout: LIMIT_MS }, async (_, break_) => {
   const broken = await testDatabase();
   await break_(broken);
   const difference = await runModel(broken, { runs: 300, steps: 40, seed: seed + SOON }).then(

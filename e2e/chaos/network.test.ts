@@ -76,7 +76,7 @@ const FAULTS: readonly Fault[] = [
   resetAt("requeue_attempts_", "after"),
 ];
 
-suite("R-5 connections that break, stall, and are reset as a write is answered: work goes on, and each job ends once", async (build) => {
+suite("R-5 each job ends once and work resumes when connections break, stall or are reset during a write", async (build) => {
   const arena = await openArena();
   // Under a limit an attempt is not started by its claim.
   await arena.limitWidely("fail");

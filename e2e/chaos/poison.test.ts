@@ -15,7 +15,7 @@ const ENDS = ["exit", "kill", "reject", "memory"];
 const MOST_HEAP_MB = 96;
 const DRAIN_MS = pick({ short: 120_000, long: 30 * 60_000 });
 
-suite("R-8 poison among other work: each ends as a dead letter, nothing of it is left, and the worker stays small", async (build) => {
+suite("R-8 each poison job ends as a dead letter, leaves no process behind, and the worker's memory stays bounded", async (build) => {
   const arena = await openArena();
   await arena.define("poison", { timeoutSeconds: 10, maxAttempts: 1, leaseSeconds: 10 });
   await arena.startScheduler();
@@ -57,7 +57,7 @@ suite("R-8 poison among other work: each ends as a dead letter, nothing of it is
 });
 
 suite(
-  "R-13 handlers that end their worker, beside the work of others: each ends as a dead letter, and a neighbour loses one attempt at most",
+  "R-13 jobs that kill their worker end as dead letters, and each other job loses at most one attempt",
   async (build) => {
     const arena = await openArena();
     const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;

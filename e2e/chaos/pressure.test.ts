@@ -16,7 +16,7 @@ const LOCKS = [
   "lock table app.job_stat_deltas in access exclusive mode",
 ];
 
-suite("R-10 somebody locks the queue's tables for seconds: nothing deadlocks, nothing is lost, work goes on by itself", async (build) => {
+suite("R-10 another transaction locks the queue's tables for seconds: no deadlock, no lost job, and work resumes", async (build) => {
   const arena = await openArena();
   await arena.startScheduler();
   await arena.startWorker(build);

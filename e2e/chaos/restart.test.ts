@@ -21,7 +21,7 @@ const TEND_MS = 3000;
 /** No caller tries one key for longer than this. */
 const PATIENCE_MS = 60_000;
 
-suite("R-3 PostgreSQL stopped at once, again and again, under callers with idempotency keys: what was answered is there, once", async (build) => {
+suite("R-3 repeated immediate stops of PostgreSQL lose no acknowledged job and store none twice", async (build) => {
   const home = path.join(makeFolder(), "server");
   mkdirSync(home, { mode: 0o755 });
   const options = { home, password: "of these tests alone", pgBin: process.env.PG_BIN };

@@ -61,7 +61,7 @@ const FORGET_INSTANTS = `create function public.forget_instants() returns trigge
   create trigger forget_instants before insert on app.trigger_firings for each row execute function public.forget_instants()`;
 
 test.runIf(isLong)(
-  "in a database that loses how far its triggers are, an instant still fires once; without the guard on instants it does not, and the check says so",
+  "an instant fires once even if the trigger's progress is lost; without the unique instant the checker finds duplicates",
   { timeout: 10 * 60_000 },
   async () => {
     for (const [guarded, broken] of [

@@ -100,7 +100,7 @@ async function leaseOf({ database }: Arena, jobId: string) {
   return { leaseNo: row?.lease_no ?? 0, worker: row?.worker };
 }
 
-describe("R-2 a worker that freezes before a write and wakes when another one holds the job", () => {
+describe("R-2 a worker that freezes before a write and wakes after another worker claimed the job", () => {
   test("LEASE-01 cannot start, complete, fail, log, report or renew: each late write is refused", async () => {
     const { arena, frozen, leases } = await stage({}, (worker) => /lease was lost/.test(worker.output()));
     for (const { jobId, statement } of frozen) {
@@ -113,7 +113,7 @@ describe("R-2 a worker that freezes before a write and wakes when another one ho
     console.info(`${frozen.length} late writes refused; ${attempts} attempts`);
   });
 
-  test("in a build without the fence some of them are taken, and the checker says so", async () => {
+  test("in a build without the fence some late writes are accepted, and the checker reports them", async () => {
     const { arena, frozen } = await stage(NO_FENCE, () => true);
     for (const { until } of frozen) writeFileSync(until, "");
     const staleSettles = async () => (await inspect(arena.database, arena.evidence())).counts["stale settle accepted"];

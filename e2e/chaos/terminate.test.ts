@@ -8,7 +8,7 @@ const ENDS = pick({ short: 4, long: 30 });
 const JOBS = pick({ short: 120, long: 3000 });
 const WORKERS = 2;
 
-suite("R-7 SIGTERM under load: each worker ends with 0, no job waits for a lease to end, nothing finished runs again", async (build) => {
+suite("R-7 SIGTERM under load: each worker exits 0, no job waits for a lease to expire, no finished job runs again", async (build) => {
   const arena = await openArena();
   await arena.startScheduler();
   const env = { ...build, SHUTDOWN_GRACE_SECONDS: "6" };

@@ -17,7 +17,7 @@ const MOST_WAIT_MS = 1000 * 5;
 /** Lines enough that a pipe which nobody reads is full. */
 const LOG_LEVEL = "debug";
 
-suite("R-14 missing partitions, a migration behind a long reader, and logs that nobody takes: work goes on, and nothing of it is lost", async (build) => {
+suite("R-14 work continues without loss through missing partitions, a blocked migration and unread logs", async (build) => {
   const arena = await openArena();
   await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 50 });
   const env = { ...build, LOG_LEVEL };

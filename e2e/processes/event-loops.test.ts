@@ -54,7 +54,7 @@ async function expectShort(name: string, process: TestProcess, work: () => Promi
   expect(ms, name).toBeLessThan(MOST_MS);
 }
 
-describe("nothing that a command prints holds the event loop of its worker", () => {
+describe("no output of a command blocks the event loop of its worker", () => {
   const line = (type: string, more: string) => ({ fd: 3, text: `{"type":"${type}",${more}}\n` });
   test.each<[string, object]>([
     ["private keys without a newline", { text: PEM, bytes: 13 * MB }],
@@ -105,7 +105,7 @@ describe("nothing that a command prints holds the event loop of its worker", () 
   });
 });
 
-describe("no answer of a webhook's receiver holds the event loop of the worker", async () => {
+describe("no answer of a webhook receiver blocks the event loop of the worker", async () => {
   const builtin = builtinDefinitions.find(({ key }) => key === "deliver-webhook");
   await stage.factory.definition({ key: "deliver-webhook", executor: "webhook", argSchema: builtin?.arg_schema ?? {} });
   const receiver = await startReceiver();
@@ -140,7 +140,7 @@ describe("no answer of a webhook's receiver holds the event loop of the worker",
   });
 });
 
-describe("neither schedules nor events hold the event loop of the scheduler", () => {
+describe("neither schedules nor events block the event loop of the scheduler", () => {
   const schedules = scheduleFixture(stage.database, stage.factory);
   const keyed = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
   const TRIGGERS = 16;
@@ -177,7 +177,7 @@ describe("neither schedules nor events hold the event loop of the scheduler", ()
     });
   });
 
-  test("a schedule with a large template that makes up for many instants", { timeout: 180_000 }, async () => {
+  test("a schedule with a large template that catches up on many instants", { timeout: 180_000 }, async () => {
     const id = await schedules.trigger(stage.scope, {
       schedule_type: "interval",
       interval_ms: 1000,
@@ -213,7 +213,7 @@ describe("neither schedules nor events hold the event loop of the scheduler", ()
     });
   });
 
-  test("events that triggers compare and copy", { timeout: 180_000 }, async () => {
+  test("events with conditions to compare and templates to copy", { timeout: 180_000 }, async () => {
     for (let n = 0; n < 4; n += 1)
       await schedules.trigger(stage.scope, {
         trigger_type: "event",

@@ -8,7 +8,7 @@ import { openStage } from "./stage";
 const FULL_MS = 3000;
 const NEVER_A_500 = /an uncaught error|"status":500/;
 
-test("R-10 a server that takes no more connections: 503 with Retry-After meanwhile, afterwards all goes on by itself", async () => {
+test("R-10 while the server has no free connection the API answers 503 with Retry-After; afterwards work resumes", async () => {
   const stage = await openStage();
   const { database, scope } = stage;
   const processes = [await stage.startScheduler(), await stage.startWorker()];

@@ -45,7 +45,7 @@ beforeAll(async () => {
   usual = median(await times());
 }, 120_000);
 
-describe.skipIf(process.platform !== "linux")("a job of another tenant on the same worker is not kept waiting", () => {
+describe.skipIf(process.platform !== "linux")("a job of another tenant on the same worker is not delayed", () => {
   test.each([
     ["a command that forks without end", { kind: "fork" }],
     ["a command that fills /tmp", { kind: "fill" }],

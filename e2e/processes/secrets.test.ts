@@ -123,9 +123,9 @@ async function seek(own: string, pipes = true): Promise<Sought> {
   return job.result as Sought;
 }
 
-describe.skipIf(process.platform !== "linux")("secrets within a command's reach", () => {
+describe.skipIf(process.platform !== "linux")("secrets that a command could read", () => {
   const ways = Object.entries(WAYS).filter(([, { asUser }]) => asUser || isRoot);
-  test.each(ways)("%s: no process, descriptor or file that a command can read holds one", async (name, way) => {
+  test.each(ways)("%s: no process, descriptor or file that a command can read contains a secret", async (name, way) => {
     const worker = await startWorker(name, way);
     const { found, seen } = await seek(worker.own);
     expect(found).toEqual([]);
@@ -137,14 +137,14 @@ describe.skipIf(process.platform !== "linux")("secrets within a command's reach"
     for (const needle of needles) expect(environ).not.toContain(needle);
   });
 
-  test("a worker without isolation and with secrets in its environment gives them away: this suite finds them", async () => {
+  test("without isolation the worker's secrets are readable, and the search of this suite finds them", async () => {
     const worker = await startWorker("weak", WEAK, { COMMANDS_UNSAFE_IN_PRODUCTION: "true" });
     const { found } = await seek(worker.own, false);
     for (const place of ["environ /proc/", "runtime.json", "worker.env"]) expect(found.join("\n")).toContain(place);
     expect(worker.output()).toContain("commands are not isolated from the worker");
   });
 
-  test("a worker without isolation starts no command in production, and says what commands could read", async () => {
+  test("without isolation a worker in production starts no command and logs what commands could read", async () => {
     const worker = await startWorker("refusing", WEAK);
     expect(worker.output()).toMatch(/commands_could_read":"the environment, memory and open files of the worker/);
     expect(worker.output()).toContain("none is started");

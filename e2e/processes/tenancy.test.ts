@@ -85,7 +85,7 @@ function expectNothingOfA(text: string, asked: string): void {
 }
 
 describe("TENANT-08 with row security alone, B sees nothing of A", () => {
-  test("what B must not see is there to be seen: A's own key finds the canary on every route that has it", async () => {
+  test("A's own key finds the canary on every route that returns it", async () => {
     const job = `/api/v1/jobs/${jobs.failed}`;
     for (const path of [
       "/api/v1/jobs",
@@ -99,7 +99,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     }
   });
 
-  test("not on any GET route on disk, with a key or a session, whichever tenant it names", async () => {
+  test("the canary is on no GET route, with a key or a session, whichever tenant B names", async () => {
     const cookie = await web.login(ofB);
     const callers = [{ key: keyB }, { cookie }, { cookie, tenant: "globex" }, { cookie, tenant: "acme" }];
     let answered = 0;
@@ -120,7 +120,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     ]);
   });
 
-  test("not on any page", async () => {
+  test("the canary is on no page", async () => {
     const cookie = await web.login(ofB);
     const pages = ["", "/select-tenant", "/platform/workers", "/login"].concat(
       ...["acme", "globex"].map((slug) =>
@@ -135,7 +135,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     expect((await web.call("GET", "/t/globex/jobs", { cookie, headers: BROWSER })).text).toContain(mine);
   });
 
-  test("not in the live stream, which does tell B of its own", async () => {
+  test("the live stream sends B its own jobs only", async () => {
     const controller = new AbortController();
     const response = await fetch(`${web.url}/api/v1/jobs/stream`, {
       headers: { authorization: `Bearer ${keyB}` },
@@ -159,7 +159,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     expect(heard).not.toContain(foreignJob);
   });
 
-  test("and it is that wall which holds: with it taken down, the canary shows", async () => {
+  test("without row security the canary appears, so row security alone hides it", async () => {
     await stage.database.query("alter table app.assets no force row level security, disable row level security");
     expect((await web.call("GET", "/api/v1/assets", { key: keyB })).text).toContain(CANARY);
   });

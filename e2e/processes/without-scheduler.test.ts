@@ -9,7 +9,7 @@ const MOST_A_MINUTE = 70;
 // Each waits for something else, in a database of its own: they wait together.
 const [lonely, leaderless, idle] = [await openStage(), await openStage(), await openStage()];
 
-test.concurrent("a lone worker makes due jobs ready and takes expired leases back", async () => {
+test.concurrent("a worker without a scheduler promotes due jobs and rescues expired leases", async () => {
   const stage = lonely;
   const first = await stage.startWorker();
   const lost = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 10 });
@@ -32,7 +32,7 @@ test.concurrent("a lone worker makes due jobs ready and takes expired leases bac
   await worker.stop();
 });
 
-test.concurrent("workers stand in when the leader has gone silent", async () => {
+test.concurrent("workers stand in for a leader whose heartbeat stopped", async () => {
   const stage = leaderless;
   const scheduler = await stage.startScheduler();
   await waitFor(() => scheduler.output().includes('"became leader"'), { what: "a leader" });

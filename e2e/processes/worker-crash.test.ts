@@ -35,7 +35,7 @@ async function kill(worker: TestProcess): Promise<void> {
 }
 
 describe("kill -9 of a worker", () => {
-  test("LEASE-06 in the middle of sync-folder leaves no child; another worker finishes the job once", async () => {
+  test("LEASE-06 during sync-folder leaves no child process, and another worker finishes the job once", async () => {
     const { providerId, count } = await makeProvider();
     const jobId = await stage.enqueue("sync-folder", { provider_id: providerId });
     const real = { COMMANDS_FILE: path.resolve("jobs/commands.json") };
@@ -69,7 +69,7 @@ describe("kill -9 of a worker", () => {
     await expectOneEndEach(stage, [jobId]);
   });
 
-  test("LEASE-06 a worker of the same name that starts at once does not keep the dead one's jobs alive", async () => {
+  test("LEASE-06 a worker that starts at once under the same name does not renew the dead worker's leases", async () => {
     const diary = stage.diaryFile("same-name");
     const jobId = await stage.act({ diary, run_ms: 60_000, from_attempt: 2, then_ms: 100 });
     const first = await startWorker({ WORKER_LABEL: "the-one" });
@@ -85,8 +85,8 @@ describe("kill -9 of a worker", () => {
   });
 });
 
-describe("a worker that was stopped and wakes after its leases", () => {
-  test("LEASE-01 cannot complete, fail, log to or go on with its jobs", async () => {
+describe("a worker that is stopped and resumes after its leases expired", () => {
+  test("LEASE-01 cannot complete, fail, log to or continue its jobs", async () => {
     const first = await startWorker();
     const long = { run_ms: 60_000, from_attempt: 2, then_ms: 50 };
     const jobs = {

@@ -151,7 +151,7 @@ const VIEWS: readonly View[] = [
   { name: "no such page", path: "/nowhere", ready: "text=Nothing here" },
 ];
 
-test("no page has an accessibility violation, or is wider than the window, in light and dark, at 375 and 1280 pixels", async () => {
+test("no page has an accessibility violation or overflows the window, in light and dark, at 375 and 1280 pixels", async () => {
   const { page, context } = await stage.signIn(stage.people.superAdmin, { viewport: NARROW });
   const found: string[] = [];
   for (const view of VIEWS) {
@@ -169,7 +169,7 @@ test("no page has an accessibility violation, or is wider than the window, in li
   expect(found).toEqual([]);
 }, 600_000);
 
-test("a status is a word and an icon, not a colour alone", async () => {
+test("a status is shown by a word and an icon, not by colour alone", async () => {
   const { page, context } = await stage.signIn(stage.people.admin);
   const badge = page.locator(`tr[data-job-id="${failed}"] td`).nth(1);
   await badge.getByText("Dead letter").waitFor();

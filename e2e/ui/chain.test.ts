@@ -64,7 +64,7 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-test("Z-05 an image that is put into a folder ends as a signed webhook, and is one chain in the browser", async () => {
+test("Z-05 an image put into a folder causes a signed webhook, and the browser shows it as one chain", async () => {
   await Promise.all(["sync-folder", "deliver-webhook"].map(define));
   const provider = await stage.api<Provider>("POST", "/admin/providers", {
     key: platformKey,

@@ -137,8 +137,8 @@ async function quiet(pages: readonly { readonly requests: readonly { readonly at
   await waitFor(async () => (Date.now() - last() > 3000 ? true : null), { withinMs: 120_000, what: "quiet pages" });
 }
 
-describe("every page, all of them open at once", () => {
-  test("five jobs a second cost at most one fetch of a list in two seconds, an idle page four requests a minute, an ended job none, and no row moves", async () => {
+describe("all pages open at the same time", () => {
+  test("at five jobs a second each list is fetched at most once in two seconds, an idle page four times a minute, an ended job never, and no row moves", async () => {
     const pages = [];
     for (const [at, lists, idle] of PAGES) {
       // A person may hold few streams at once.
@@ -193,7 +193,7 @@ describe("every page, all of them open at once", () => {
 });
 
 describe("the list of jobs", () => {
-  test("on a phone, a row under the finger of a reader who has scrolled stays where it is", async () => {
+  test("on a phone, a row does not move under the reader's finger after scrolling", async () => {
     const jobs = Array.from({ length: 30 }, () => ({ definition_key: "speak", payload: { lines: [] } }));
     await stage.api("POST", "/jobs/bulk", { key, body: { jobs } });
     const phone = { viewport: { width: 375, height: 812 }, hasTouch: true, isMobile: true };
@@ -220,7 +220,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("rows neither move nor leave while jobs arrive, and the layout does not shift", async () => {
+  test("while jobs arrive no row moves or leaves and the layout does not shift", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await live(page);
     const first = page.locator("tr[data-job-id]").first();
@@ -240,7 +240,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("a selected row stays when the newest are shown, and the selection is above the rows without moving them", async () => {
+  test("a selected row stays when new rows are shown, and selecting does not move the rows", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await live(page);
     const first = page.locator("tr[data-job-id]").first();

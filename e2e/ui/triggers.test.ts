@@ -22,7 +22,7 @@ const make = (body: Record<string, unknown>) =>
   });
 
 describe("the pages of triggers", () => {
-  test("a schedule is made with its next instants before the eyes, and what is wrong at its field", async () => {
+  test("a schedule is created with a preview of its next runs, and errors are shown at their field", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     await page.getByText("No triggers yet").waitFor();
     await page.getByRole("link", { name: /^Every night/ }).click();
@@ -47,7 +47,7 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
-  test("the form opens at once from the page of a trigger that was just read", async () => {
+  test("the edit form opens at once from a trigger's page", async () => {
     const { id } = await make({ label: "Just read" });
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     for (const [button, label] of [
@@ -63,7 +63,7 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
-  test("an edit over somebody else's change shows theirs, and keeps mine", async () => {
+  test("an edit that conflicts with another person's change shows both and keeps mine", async () => {
     const { id, version } = await make({ label: "Yearly" });
     const { page, context } = await stage.signIn(stage.people.admin, { at: `${TRIGGERS}/${id}/edit` });
     await page.locator('[name="label"]').fill("Mine");
@@ -79,7 +79,7 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
-  test("is switched off, run now and deleted", async () => {
+  test("is disabled, run manually and deleted", async () => {
     const { id } = await make({ label: "Runs" });
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     const row = page.locator(`tr[data-trigger-id="${id}"]`);
@@ -104,7 +104,7 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
-  test("a viewer sees them and changes none", async () => {
+  test("a viewer can read triggers and cannot change them", async () => {
     const { id } = await make({ label: "Seen" });
     const { page, context } = await stage.signIn(stage.people.viewer, { at: TRIGGERS });
     const row = page.locator(`tr[data-trigger-id="${id}"]`);

@@ -13,7 +13,7 @@ const answer = (page: Page, leaves: boolean) =>
     });
   });
 
-test("a trigger form asks before what was typed is lost, by a link, by Back, by reloading and by closing the tab", async () => {
+test("a trigger form asks before unsaved input is lost by a link, Back, a reload or closing the tab", async () => {
   const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs/triggers" });
   await page.getByRole("button", { name: "New trigger" }).click();
   await page.waitForURL(/\/triggers\/new$/);
@@ -46,7 +46,7 @@ test.each([
   ["an event", "/t/acme/jobs/events", "Send event"],
   ["a webhook endpoint", "/t/acme/webhooks", "Add endpoint"],
 ])(
-  "the form of %s asks before Escape loses what was typed, and does not ask while nothing was",
+  "the form of %s asks before Escape discards input, and does not ask when there is none",
   async (_, at, button) => {
     const { page, context } = await stage.signIn(stage.people.admin, { at });
     const dialog = page.getByRole("dialog");

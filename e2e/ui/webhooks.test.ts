@@ -16,7 +16,7 @@ await stage.api("POST", "/admin/jobs/definitions", {
 const receiver = await startReceiver();
 afterAll(() => receiver.close());
 
-test("F-02 an endpoint is added, its secret shown once, tested, looked at, sent to again, changed and deleted", async () => {
+test("F-02 an endpoint is created with its secret shown once, tested, inspected, resent to, changed and deleted", async () => {
   const { page, context } = await stage.signIn(stage.people.admin);
   await page.getByRole("link", { name: "Webhooks" }).click();
   await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
@@ -72,7 +72,7 @@ test("F-02 an endpoint is added, its secret shown once, tested, looked at, sent 
   await context.close();
 });
 
-test("a viewer has no such page, and the platform shows what webhooks may reach here", async () => {
+test("a viewer has no webhook page, and the platform page shows what webhooks may reach on this machine", async () => {
   const { page, context } = await stage.signIn(stage.people.viewer);
   expect(await page.getByRole("link", { name: "Webhooks" }).count()).toBe(0);
   expect((await page.goto("/t/acme/webhooks"))?.status()).toBe(404);

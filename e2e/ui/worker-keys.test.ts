@@ -12,7 +12,7 @@ const claim = async (key: string): Promise<number> => {
   return (await fetch(`${stage.web.url}/api/v1/worker/jobs/claim`, { method: "POST", headers, body })).status;
 };
 
-test("K-4 a super admin makes a worker's key, sees it once, and revokes it", async () => {
+test("K-4 a super admin creates a worker key, sees it once, and revokes it", async () => {
   const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
   await page.clock.install();
   await page.goto("/platform/workers");
@@ -47,7 +47,7 @@ test("K-4 a super admin makes a worker's key, sees it once, and revokes it", asy
 test.each([
   { width: 1280, height: 860 },
   { width: 375, height: 800 },
-])("keys fit a screen of $width pixels, in light and dark", async (viewport) => {
+])("worker keys fit a screen of $width pixels, in light and dark", async (viewport) => {
   for (const colorScheme of ["light", "dark"] as const) {
     const { page, context } = await stage.signIn(stage.people.superAdmin, {
       at: "/platform/workers",

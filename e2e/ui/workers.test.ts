@@ -14,7 +14,7 @@ async function withClock(page: Page): Promise<void> {
 }
 
 describe("the fleet", () => {
-  test("without workers it says how to start one, and shows the first as soon as it is there", async () => {
+  test("without workers it shows how to start one, and lists the first worker when it starts", async () => {
     const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform" });
     await page.waitForURL("**/platform/workers");
     await withClock(page);
@@ -30,7 +30,7 @@ describe("the fleet", () => {
     await context.close();
   });
 
-  test("a worker that fell silent turns late, then stale, then dead, while the page counts", async () => {
+  test("a worker without heartbeats turns late, then stale, then dead, without a reload", async () => {
     const worker = await stage.startWorker();
     const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
     await withClock(page);

@@ -8,7 +8,7 @@ interface Accepted {
   readonly data: readonly { readonly id: string; readonly ref: string }[];
 }
 
-test("A-04 a job's page leads to those that it waits for and that wait for it, and follows them", async () => {
+test("A-04 a job's page links to its parents and children and follows their status", async () => {
   const speak = (ref: string, more: object = {}) => ({
     definition_key: "speak",
     ref,
