@@ -25,7 +25,7 @@ const firsts = [
 const modes = ["return", "replace_payload", "reschedule"] as const;
 const cases = firsts.flatMap(([name, first]) => modes.map((onConflict) => [name, onConflict, first] as const));
 
-test.each(cases)("an item whose key a %s item of its batch took answers that job (%s)", async (name, mode, first) => {
+test.each(cases)("an item with the same key as a %s item of its batch returns that item's job (%s)", async (name, mode, first) => {
   const definitionKey = definition.key;
   const dedupeKey = `${name}-${mode}`;
   const dedupe = { mode: "live", onConflict: mode } as const;

@@ -14,7 +14,7 @@ test.each([
   { what: "payloads", fields: { payloadTemplate: { all: "{{event}}" } } },
   { what: "conditions", fields: { condition: "event.list == event.list && event.list.size() == 0" } },
 ])(
-  "trying many large events on many triggers is refused before it keeps the process busy: $what",
+  "testing many large events on many triggers is refused before it blocks the process: $what",
   async ({ fields }) => {
     const scope = await make.tenant();
     const ids: string[] = [];
