@@ -49,7 +49,7 @@ async function turnsUntilFired(tenantId: string) {
 }
 
 test.each([1, 5000])(
-  "a turn costs the same, however many schedules are due, with %s tenants",
+  "a turn costs the same for any number of due schedules, with %s tenants",
   async (count) => {
     const first = await make.tenant();
     // The server's statistics contain no due schedule.

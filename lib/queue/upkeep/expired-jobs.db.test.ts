@@ -15,7 +15,7 @@ test.each([
     (definitionKey: string) => createLimit(make.platform, { scope: "definition", definitionKey, maxRunning: 1 }),
   ],
 ])(
-  "a job whose expires_at has passed is not begun, also before the sweep, nor holds up others: %s",
+  "a job past its expires_at is not begun, even before the sweep, and delays no other job: %s",
   async (_, limit) => {
     const scope = await make.tenant();
     const { key: definitionKey } = await make.definition();
@@ -40,7 +40,7 @@ test.each([
   },
 );
 
-test("a job that expires while it waits for its next attempt says so, and retried it has no such time any more", async () => {
+test("a job that expires while it waits for its next attempt has that error, and a retry clears expires_at", async () => {
   const scope = await make.tenant();
   const begun = await make.runningJob(scope, { expiresAt: new Date(Date.now() + 60_000) });
   await settleAttempts(make.worker, [retried(begun, 300)]);
