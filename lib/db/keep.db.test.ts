@@ -18,7 +18,7 @@ function timerOf(port: number): readonly [kind: number, seconds: number] {
 }
 
 test.runIf(process.platform === "linux")(
-  "a connection that is kept is probed before a firewall forgets it",
+  "an idle connection is probed before a firewall drops it",
   async () => {
     const db = openDatabase({
       prepare: true,

@@ -28,11 +28,11 @@ async function sweepWith(plant: string, tries = 10): Promise<string[]> {
   return sweepWith(plant, tries - 1);
 }
 
-test("RLS-9 TENANT-08 nothing in the schema breaks a rule", async () => {
+test("RLS-9 TENANT-08 the schema breaks no rule", async () => {
   expect(await sweepSchema(look)).toEqual([]);
 });
 
-test("RLS-9 the reviewed lists name only what is there", async () => {
+test("RLS-9 the reviewed lists contain only existing objects", async () => {
   expect(await staleReviews(look)).toEqual([]);
 });
 
