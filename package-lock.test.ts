@@ -35,12 +35,12 @@ test.each(Object.entries(FLOORS))("V-1 no copy of %s is older than %s", (name, f
   expect(old.map(([place, { version }]) => `${place} ${version}`)).toEqual([]);
 });
 
-test("V-1 what the floors are about is installed, so the check looks at something", () => {
+test("V-1 the packages with a minimum version are installed, so the check covers something", () => {
   for (const name of ["next", "react", "react-dom", "next-auth", "drizzle-orm", "ajv"])
     expect(copiesOf(name), name).not.toEqual([]);
 });
 
-test("V-1 an older version is found to be older", () => {
+test("V-1 the comparison detects an older version", () => {
   expect(isBelow("16.4.0", "16.4.1")).toBe(true);
   expect(isBelow("15.9.9", "16.4.1")).toBe(true);
   expect(isBelow("16.4.1", "16.4.1")).toBe(false);
@@ -51,7 +51,7 @@ test.each(["react", "react-dom", "next", "next-auth", "drizzle-orm", "pg"])("V-1
   expect(wanted.dependencies[name]).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
-test("V-1 undici stays on the line that Node 20 can run", () => {
+test("V-1 undici stays on the line that Node 20 supports", () => {
   for (const [place, { version }] of copiesOf("undici"))
     expect(Number(version?.split(".")[0]), place).toBeLessThanOrEqual(7);
 });

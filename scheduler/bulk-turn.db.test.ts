@@ -20,7 +20,7 @@ async function slowDown({ tenantId }: TenantScope, ms: number): Promise<void> {
   );
 }
 
-test("an action whose jobs take long goes on in smaller chunks, and another tenant's has its turns between them", async () => {
+test("a slow action continues in smaller chunks, and another tenant's action has its turns between them", async () => {
   const [slow, quick] = [await member(), await member()];
   await many(slow.scope, 400);
   await many(quick.scope, 1);
@@ -39,7 +39,7 @@ test("an action whose jobs take long goes on in smaller chunks, and another tena
   expect(await stateCounts(slow.scope)).toEqual([{ state: "paused", n: 400 }]);
 });
 
-test("a bulk action that keeps its connection keeps no event waiting", async () => {
+test("a bulk action that keeps its connection does not delay events", async () => {
   const url = database.urlFor("web");
   const web = openDatabase({ prepare: true, url, role: "web", max: WEB_POOL, applicationName: "test" });
   whenDone(() => web.close());

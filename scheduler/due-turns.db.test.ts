@@ -59,7 +59,7 @@ const turnUntil = (turn: () => Promise<unknown>, isSo: () => Promise<unknown>, w
     { withinMs },
   );
 
-test("while whole looks are costly, due jobs are promoted without them, and one that appears far in the past by the next", async () => {
+test("while full scans are costly, due jobs are promoted without one, and a job due far in the past with the next", async () => {
   const { turn, whole } = slowed(promoteTurn(), fromBeginning("promote_due"));
   const later = { scheduledFor: new Date(Date.now() + 3_600_000) };
   const [soon, past] = [await make.job(scope, later), await make.job(scope, later)];
@@ -75,7 +75,7 @@ test("while whole looks are costly, due jobs are promoted without them, and one 
   expect(whole()).toBe(2);
 });
 
-test("while whole looks are costly, jobs expire without them, and one that appears far in the past by the next", async () => {
+test("while full scans are costly, jobs expire without one, and a job expired far in the past with the next", async () => {
   const { turn, whole } = slowed(expireTurn(), fromBeginning("expire_waiting"));
   const [soon, past] = [await make.job(scope), await make.job(scope)];
   await turn();
@@ -90,7 +90,7 @@ test("while whole looks are costly, jobs expire without them, and one that appea
   expect(whole()).toBe(2);
 });
 
-test("while whole looks are costly, a lease that runs out is rescued without one, and a renewed one is not", async () => {
+test("while full scans are costly, an expired lease is rescued without one, and a renewed lease is not", async () => {
   const { turn, whole } = slowed(rescueTurn(new LeaseWatch()), ({ name }) => name.startsWith("expired_leases"));
   const [lost, renewed, other] = [
     await make.runningJob(scope),

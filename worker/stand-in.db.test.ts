@@ -26,7 +26,7 @@ const standIn = (leaderAgeSeconds: number | null, db = make.worker) =>
   standInForLeader(db, { leaderAgeSeconds, marks: new StandInMarks(), random: () => 0, log });
 
 test.each([10.1, null])(
-  "a worker does the leader's urgent work when none lives (age %s), and else leaves it",
+  "a worker does the leader's urgent work when no leader lives (age %s), and otherwise does not",
   async (age) => {
     const running = await make.runningJob(scope);
     const due = await make.job(scope, { scheduledFor: new Date(Date.now() + LATER_MS / 2) });
@@ -52,7 +52,7 @@ test.each([10.1, null])(
   },
 );
 
-test("a worker that fails as a stand-in says so and goes on claiming", async () => {
+test("a worker that fails as a stand-in logs it and continues to claim", async () => {
   const refuse = () => Promise.reject(new DatabaseError({ kind: "other" }));
   await standIn(null, { ...make.worker, run: refuse, transaction: refuse });
   expect(lines).toHaveLength(1);
