@@ -33,7 +33,7 @@ export default defineConfig({
           include: ["**/*.db.test.ts"],
           exclude: [...exclude, "e2e/**"],
           globalSetup,
-          // Loading the engine anew for each file takes a quarter of their processor time.
+          // Loading the engine again for each file takes a quarter of their processor time.
           isolate: false,
         },
       },

@@ -62,7 +62,7 @@ const UNCERTAIN: readonly (readonly [what: string, file: string, line: number])[
   ["a record above the limit", `a,b\n1,"${"x,y\n".repeat(LONGEST_RECORD_BYTES / 4 + 1)}"\n3,4\n`, 2],
   ["a line above the limit", `a,b\n${"x".repeat(LONGEST_RECORD_BYTES + 100)}\n3,4\n`, 2],
 ];
-test.each(UNCERTAIN)("%s fails the import, because the records can no longer be told apart", async (_what, file, line) => {
+test.each(UNCERTAIN)("%s fails the import, because record borders are uncertain", async (_what, file, line) => {
   await expect(read(file, 65_536)).rejects.toMatchObject({
     retryable: false,
     errorType: "invalid_input",

@@ -116,13 +116,13 @@ test("Z-05 sync-folder publishes one event for each added or changed image, and 
 
 test("Z-05 import-csv publishes an event when a new list is filled, and not when it is filled again", async () => {
   put("new.csv", "a,b\n1,2\n3,4\n");
-  const payload = { path: "new.csv", list: "told of" };
+  const payload = { path: "new.csv", list: "announced" };
   const jobId = randomUUID();
   expect(await run("import-csv", payload, { jobId, commits: 2 })).toEqual({ kind: "lease_lost" });
   expect(await events()).toEqual([]);
   await run("import-csv", payload, { jobId });
   await run("import-csv", payload);
-  const told = { name: "told of", columns: ["a", "b"], rows: 2, provider_id: bench.providerId, path: "new.csv" };
+  const told = { name: "announced", columns: ["a", "b"], rows: 2, provider_id: bench.providerId, path: "new.csv" };
   expect(await events()).toEqual([{ name: "list.created", data: told }]);
 });
 

@@ -41,8 +41,8 @@ function runScript(name: string, args: readonly string[], { out = "pipe", frames
 }
 
 const FAULTS: readonly (readonly [what: string, script: string, args: readonly string[], to: object, end: object])[] = [
-  ["no folder", "walk-folder", ["--folder=/none"], {}, { code: 66, stderr: /^the path is no folder any more/ }],
-  ["a file", "checksum-report", ["--folder=/etc/passwd"], {}, { code: 66, stderr: /^the path is no folder any more/ }],
+  ["no folder", "walk-folder", ["--folder=/none"], {}, { code: 66, stderr: /^the path is no longer a folder/ }],
+  ["a file", "checksum-report", ["--folder=/etc/passwd"], {}, { code: 66, stderr: /^the path is no longer a folder/ }],
   ["an unknown option", "walk-folder", ["--none"], {}, { code: 70, stderr: /^Unknown option '--none'/ }],
   ["no option", "checksum-report", [], {}, { code: 70, stderr: /^--folder is missing$/m }],
   [

@@ -8,7 +8,7 @@ export type Kind = "handler" | "brief handler" | "command";
 
 export interface HeldJobs {
   readonly ids: readonly string[];
-  /** When each was told to stop, by the clock that all processes share; resolves when all of them were. */
+  /** When each job was asked to stop, by the clock that all processes share. Resolves when all jobs were asked. */
   stopped(): Promise<number[]>;
 }
 

@@ -7,12 +7,12 @@ import { type BenchServer, query } from "./server";
 export const CONCURRENCY = 50;
 
 export interface WorkerOptions {
-  /** The worker tells when this many jobs have started. */
+  /** The worker reports when this many jobs have started. */
   readonly expected?: number;
   readonly concurrency?: number;
   /** How long a job takes. */
   readonly workMs?: number;
-  /** Whether each start is told. */
+  /** True if each start is reported. */
   readonly tell?: boolean;
 }
 

@@ -15,7 +15,7 @@ const BANDS = [
   { name: "low", priority: 180 },
   { name: "background", priority: 500 },
 ] as const;
-/** Jobs are told apart by their tags. */
+/** Jobs are distinguished by their tags. */
 const TAGS_OF_BAND = 10_000_000;
 const WAYS = [
   { name: "1 worker of 50 places, jobs of 0 ms", workers: 1, places: 50, workMs: 0 },

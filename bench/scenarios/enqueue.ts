@@ -29,7 +29,7 @@ interface Target {
 
 /**
  * Jobs that are accepted durably, one by one from many callers at once and from one, and in batches from one caller. The
- * first round counts for nobody: it is what the processes need to become warm.
+ * first round warms up the processes and is not counted.
  */
 export async function enqueue(server: BenchServer, options: Options): Promise<string> {
   const systems = await openSystems(server, { ...options, without: ["graphile-batched"] });

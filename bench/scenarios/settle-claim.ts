@@ -97,7 +97,7 @@ export async function settleClaim(server: BenchServer, options: Options): Promis
         let held = await cycle(bench, [], lane);
         while (held.length > 0) held = await cycle(bench, held, lane);
         const ms = performance.now() - began;
-        if ((await bench.left()) > 0) throw new Error(`${system}: jobs were left that nobody ended`);
+        if ((await bench.left()) > 0) throw new Error(`${system}: some jobs have not ended`);
         samples.push({ system, figure: rateOf(batch), value: (jobs / ms) * 1000 });
         samples.push({ system, figure: cpuOf(batch), value: ((cpuMsOf(bench.serverPid) - cpuBefore) / jobs) * 1000 });
       }

@@ -106,7 +106,7 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
   return (
     <section aria-label="Jobs" className="panel overflow-hidden">
       <header className="flex items-center gap-3 border-line border-b px-4 py-2">
-        <h2 className="flex-1 font-medium text-sm">What became of each job</h2>
+        <h2 className="flex-1 font-medium text-sm">Result for each job</h2>
         <select
           aria-label="Result"
           value={place.result ?? ""}

@@ -210,7 +210,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   },
   "too-many-triggers": {
     meaning: "The tenant has as many triggers as it may, in all or on this name of an event.",
-    remedy: "Delete one that is not needed any more, or let one trigger's condition stand for several.",
+    remedy: "Delete one that is no longer needed, or let one trigger's condition stand for several.",
   },
   "too-many-workers": {
     meaning: "Too many names of workers were used with this key within a day.",

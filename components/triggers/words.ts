@@ -7,19 +7,19 @@ export const KIND_WORDS: Words<Trigger["trigger_type"]> = { event: "Event", sche
 
 export const OVERLAP_WORDS: Words<Trigger["overlap_policy"]> = {
   allow: "Start another beside it",
-  skip: "Skip, and note it",
+  skip: "Skip it",
   queue_one: "Let one wait for it",
 };
 
 export const CATCH_UP_WORDS: Words<Trigger["catch_up"]> = {
-  skip: "Leave them out",
-  last: "Make up for the last one",
-  all: "Make up for all, up to a number",
+  skip: "Skip them",
+  last: "Run the last one",
+  all: "Run all, up to a limit",
 };
 
-export const GAP_WORDS = { "": "By the rule of the schedule", run_after: "Run right after it", skip: "Leave it out" };
+export const GAP_WORDS = { "": "Default for the schedule", run_after: "Run right after it", skip: "Skip it" };
 export const REPEAT_WORDS = {
-  "": "By the rule of the schedule",
+  "": "Default for the schedule",
   first: "Run the first time only",
   both: "Run both times",
 };

@@ -42,7 +42,7 @@ afterAll(() => {
 
 /**
  * Sends a request a few times, until it is answered, and fails if it held the event loop of web each time.
- * @returns the last answer but 503: beside others an answer may take longer than a route has, which holds nobody up
+ * @returns the last answer, unless that is 503: under load a route may exceed its time, which blocks no event loop
  */
 async function expectShort(
   name: string,

@@ -57,7 +57,7 @@ test("TENANT-03 a login with an endless target path redirects to the start page"
 
 test("a wrong password and an unknown account give the same answer", async () => {
   const wrong = await signIn({ password: "wrong password" });
-  const unknown = await signIn({ email: "nobody@example.test" });
+  const unknown = await signIn({ email: "unknown@example.test" });
   expect([wrong.status, unknown.status]).toEqual([401, 401]);
   expect(wrong.text).toBe(unknown.text);
   expect(wrong.headers.getSetCookie().join()).not.toContain("leasehold.session");

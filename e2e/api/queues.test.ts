@@ -76,15 +76,15 @@ describe("a pause", () => {
   });
 
   test("is shown as the wait reason with its cause, and is ended manually", async () => {
-    const body = { scope: "queue", queue: "billing-sync", reason: "provider is away", until: "2999-01-01T00:00:00Z" };
+    const body = { scope: "queue", queue: "billing-sync", reason: "provider is down", until: "2999-01-01T00:00:00Z" };
     const set = await admin("POST", "pause", body);
     expect([set.status, set.body]).toMatchObject([
       201,
-      { scope: "queue", queue: "billing-sync", reason: "provider is away", until: "2999-01-01T00:00:00.000Z" },
+      { scope: "queue", queue: "billing-sync", reason: "provider is down", until: "2999-01-01T00:00:00.000Z" },
     ]);
     const seen = await web.call("GET", "/api/v1/jobs/queues", { key });
     const held = seen.body.data.filter(({ pause }: { pause: unknown }) => pause !== null);
-    expect(held).toMatchObject([{ name: "billing-sync", pause: { scope: "queue", reason: "provider is away" } }]);
+    expect(held).toMatchObject([{ name: "billing-sync", pause: { scope: "queue", reason: "provider is down" } }]);
     expect((await admin("DELETE", `pause/${set.body.id}`)).body).toEqual(set.body);
     expect((await admin("GET", "pause")).body.data).toEqual([]);
     expectProblem(await admin("DELETE", `pause/${set.body.id}`), 404, "not-found");
@@ -106,7 +106,7 @@ describe("a pause", () => {
     [{ scope: "queue", reason: "x" }, "/queue"],
     [{ scope: "all", reason: " " }, "/reason"],
     [{ scope: "all", reason: "x", queue: "default" }, "/queue"],
-    [{ scope: "tenant", tenant: "nobody", reason: "x" }, "/tenant"],
+    [{ scope: "tenant", tenant: "no-such-tenant", reason: "x" }, "/tenant"],
     [{ scope: "all", reason: "x", until: "2020-01-01T00:00:00Z" }, "/until"],
   ])("of %j is refused with a pointer", async (body, pointer) => {
     const problem = expectProblem(await admin("POST", "pause", body), 422, "validation-failed");

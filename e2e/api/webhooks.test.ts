@@ -101,7 +101,7 @@ describe("endpoints", () => {
     const names = async (change: Record<string, unknown>) => (await patch(id, change)).body.header_names;
     expect(await names({ headers: { "X-B": "2" } })).toEqual(["x-b"]);
     expect(await names({ url: new URL("/elsewhere", receiver.url).href })).toEqual(["x-b"]);
-    // Whoever moves it to another server must not get what nobody is shown.
+    // Header values are never shown, so an endpoint that moves to another server loses them.
     expect(await names({ url: "http://127.0.0.1:9/" })).toEqual([]);
     const cleared = await patch(id, { url: receiver.url, headers: null, event_types: null });
     expect(cleared.body).toMatchObject({ header_names: [], event_types: null });

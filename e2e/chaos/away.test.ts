@@ -16,7 +16,7 @@ suite("R-6 workers that start again before a backlog drain it, and every tenant 
   await arena.enqueueAll(10);
   for (const worker of first) worker.signal("SIGKILL");
   await Promise.all(first.map(({ exited }) => exited));
-  // The tenants' backlogs come one after the other: whoever came first must not be served first.
+  // The tenants' backlogs are enqueued one after the other. The first tenant must not be served first.
   for (const scope of tenants) await arena.enqueueAll(JOBS_EACH, () => ({ definitionKey: "speak" }), scope);
   await arena.pause(AWAY_MS, AWAY_MS);
   await Promise.all(Array.from({ length: WORKERS }, () => arena.startWorker(build)));

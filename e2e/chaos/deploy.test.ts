@@ -18,7 +18,7 @@ suite("rolling deploys: no job loses an attempt to a worker that does not know i
   await arena.startScheduler();
   const start = (version: "old" | "new") => arena.startWorker({ ...build, COMMANDS_FILE: versions[version] });
   let running = await Promise.all(Array.from({ length: WORKERS }, () => start("old")));
-  // While only old workers run, nobody takes what they do not know.
+  // While only old workers run, no worker claims jobs of the definition they do not know.
   await arena.enqueueAll(JOBS, () => ({ definitionKey: arena.random() < 0.3 ? "fresh" : "speak" }));
   await arena.pause(2000, 2000);
   const taken = "select job_id from app.job_attempts join app.jobs j on j.id = job_id where j.definition_id = $1";

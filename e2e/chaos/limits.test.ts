@@ -11,7 +11,7 @@ const WORKERS = 3;
 const LIMIT_MS = pick({ short: 300_000, long: 60 * 60_000 });
 const DRAIN_MS = pick({ short: 120_000, long: 20 * 60_000 });
 
-/** Limits of each kind over one queue; the checker hears of them from here alone. */
+/** Creates limits of each kind over one queue. The checker takes them from the returned bounds only. */
 async function limit({ factory, scope }: Arena): Promise<{ readonly id: number; readonly bounds: Bound[] }> {
   const { platform } = factory;
   const { id } = await createLimit(platform, { scope: "definition", definitionKey: "doze", maxRunning: 3 });

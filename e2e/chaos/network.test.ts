@@ -84,7 +84,7 @@ suite("R-5 each job ends once and work resumes when connections break, stall or 
   const proxy = await openProxy(arena.database.adminUrl);
   afterAll(() => proxy.close());
   const behind = await arena.startWorker({ ...build, DATABASE_URL: proxy.url });
-  // It leaves the failing ones to the other: whoever sits behind a proxy is always second.
+  // This worker leaves the failing jobs to the one behind the proxy, which would always claim second.
   await arena.startWorker({ ...build, WORKER_CONCURRENCY: "2", WORKER_DEFINITIONS: "speak,doze" });
   let slowest = 0;
   for (let round = 0; round < ROUNDS; round += 1) {

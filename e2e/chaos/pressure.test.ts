@@ -8,7 +8,7 @@ import { suite } from "./suite";
 const ROUNDS = pick({ short: 1, long: 8 });
 const JOBS = pick({ short: 30, long: 200 });
 const HELD_MS = pick({ short: 2000, long: 5000 });
-/** What somebody else's long transaction may hold. */
+/** Locks that another long transaction may hold. */
 const LOCKS = [
   "lock table app.live_jobs in access exclusive mode",
   "lock table app.job_attempts in share row exclusive mode",

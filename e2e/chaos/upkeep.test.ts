@@ -14,7 +14,7 @@ const READER_MS = pick({ short: 6000, long: 20_000 });
 const PAUSE_MS = 20;
 /** What an enqueue may wait behind a migration, and how much longer on a machine that does something else. */
 const MOST_WAIT_MS = 1000 * 5;
-/** Lines enough that a pipe which nobody reads is full. */
+/** Logs enough lines to fill a pipe without a reader. */
 const LOG_LEVEL = "debug";
 
 suite("R-14 work continues without loss through missing partitions, a blocked migration and unread logs", async (build) => {

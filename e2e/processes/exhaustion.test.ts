@@ -43,7 +43,7 @@ test("R-10 while the server has no free connection the API answers 503 with Retr
     expect(Number(retryAfter)).toBeGreaterThan(0);
   }
 
-  // Due in a moment, so that whoever leads has to make it ready, and a worker to run it.
+  // Due in a moment, so that the leader must promote it and a worker must run it.
   const due = { scheduled_for: new Date(Date.now() + 1000).toISOString() };
   const accepted = await waitFor(
     async () => {

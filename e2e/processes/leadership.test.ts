@@ -88,7 +88,7 @@ test("another scheduler replaces a frozen leader, which writes nothing in its ol
     what: "the old leader's word that it does not lead",
   });
   await waitFor(async () => (await query("select 1 from public.old_term_writes offset 2")).length > 0, {
-    what: "three signs of life",
+    what: "three heartbeats",
   });
   const writers = await query("select distinct term::int as term, leader_id from public.old_term_writes");
   expect(writers).toEqual([{ term: next.term, leader_id: next.leaderId }]);

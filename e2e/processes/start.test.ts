@@ -233,7 +233,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     const killedAt = Date.now();
     kill(victim);
     expect(await run.exited).toBe(1);
-    // The grace of thirty seconds is not for jobs whose end nobody can store.
+    // Without a database the ends of jobs cannot be stored, so the grace of thirty seconds does not apply.
     expect(Date.now() - killedAt).toBeLessThan(20_000);
     expect(run.output()).toMatch(/ended unexpectedly/);
     await nothingLeft();

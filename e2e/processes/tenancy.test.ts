@@ -11,7 +11,7 @@ const CANARY = "canary-c41f07";
 const UNFILTERED = { LEASEHOLD_TEST_NO_TENANT_FILTER: "1" };
 const BROWSER = { accept: "text/html" };
 
-// The stage's own tenant is A, whose data nobody else may see; B is who looks.
+// The stage's own tenant is A. Tenant B must not see its data.
 const stage = await openStage();
 const make = accountsIn(stage.database);
 const a = { id: stage.scope.tenantId, slug: "acme" };
@@ -78,7 +78,7 @@ function addresses(path: string): string[] {
 }
 
 function expectNothingOfA(text: string, asked: string): void {
-  // An address that was asked for may be told back.
+  // An answer may repeat words of the requested address.
   const told = foreign().filter((word) => !asked.includes(word));
   for (const word of told)
     expect(text.includes(word), `${word} in the answer to ${asked}: ${text.slice(0, 500)}`).toBe(false);

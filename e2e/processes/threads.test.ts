@@ -62,7 +62,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease and delay
     ),
   );
   expect(Math.max(...waits)).toBeLessThan(20_000);
-  // Its lease of thirty seconds would be over if nobody had renewed it.
+  // Without a renewal its lease of thirty seconds would have expired.
   await stage.database.query(
     "update app.live_jobs set lease_expires_at = least(lease_expires_at, app.now() + interval '12 s') where job_id = $1",
     [burner],

@@ -102,7 +102,7 @@ const VIEWS: readonly View[] = [
   { name: "no dead letters", path: "/t/globex/jobs/dead-letters", ready: "text=Nothing waits here" },
   { name: "bulk actions", path: "/t/acme/jobs/actions", ready: "text=finished" },
   { name: "no bulk actions", path: "/t/globex/jobs/actions", ready: "text=No bulk action yet" },
-  { name: "one bulk action", path: `/t/acme/jobs/actions/${action}`, ready: "text=What became of each job" },
+  { name: "one bulk action", path: `/t/acme/jobs/actions/${action}`, ready: "text=Result for each job" },
   { name: "triggers", path: "/t/acme/jobs/triggers", ready: "tr[data-trigger-id]" },
   { name: "no triggers", path: "/t/globex/jobs/triggers", ready: "text=No triggers yet" },
   { name: "one trigger", path: `/t/acme/jobs/triggers/${trigger}`, ready: "text=run by hand" },

@@ -86,7 +86,7 @@ test("Z-05 an image put into a folder causes a signed webhook, and the browser s
     payload_template: { provider_id: "{{event.provider_id}}", path_prefix: "{{event.folder_path}}" },
   });
   await trigger({
-    label: "Tell of new images",
+    label: "Announce new images",
     event_name: "images.ingest.completed",
     definition_key: "deliver-webhook",
     payload_template: {
@@ -133,7 +133,7 @@ test("Z-05 an image put into a folder causes a signed webhook, and the browser s
   );
   await panel.getByRole("link", { name: "images.ingest.completed" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("region", { name: "What it started" }).getByText("Tell of new images").waitFor();
+  await dialog.getByRole("region", { name: "What it started" }).getByText("Announce new images").waitFor();
   await dialog.getByRole("region", { name: "Chain" }).getByRole("link", { name: "sync-folder" }).click();
   await page.getByRole("heading", { name: "sync-folder", level: 1 }).waitFor();
   await page.getByRole("link", { name: "an event" }).first().waitFor();

@@ -112,7 +112,7 @@ describe("the list of jobs", () => {
     await asked;
     await page.getByRole("alert").getByText("req-1").waitFor();
     await context.unroute("**/api/v1/jobs?*");
-    // A change that the stream tells of asks as well, and may be first.
+    // A change in the stream causes a fetch too, which may come first.
     await tryAgain
       .or(page.getByRole("heading", { name: "No job matches" }))
       .first()

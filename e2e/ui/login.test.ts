@@ -30,7 +30,7 @@ describe("signing in", () => {
     const { page, context } = await stage.open();
     await page.goto("/login");
     const said: (string | null)[] = [];
-    for (const email of ["nobody@example.test", stage.people.viewer.email]) {
+    for (const email of ["unknown@example.test", stage.people.viewer.email]) {
       await page.getByLabel("Email").fill(email);
       await page.getByLabel("Password").fill("not the password");
       await page.getByRole("button", { name: "Sign in" }).click();

@@ -133,7 +133,7 @@ async function defineSpeak(api: ReturnType<typeof apiOf>, key: string): Promise<
     key,
     body: {
       key: "speak",
-      description: "Prints what it is told",
+      description: "Prints its payload",
       max_attempts: 1,
       kill_grace_seconds: 1,
       arg_schema: {

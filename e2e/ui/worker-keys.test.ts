@@ -16,7 +16,7 @@ test("K-4 a super admin creates a worker key, sees it once, and revokes it", asy
   const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
   await page.clock.install();
   await page.goto("/platform/workers");
-  // Both lists are there: the button does not move any more under the pointer.
+  // Both lists are loaded, so the button no longer moves under the pointer.
   for (const name of ["No workers", "No keys"]) await page.getByRole("heading", { name }).waitFor();
   await page.getByRole("button", { name: "New key" }).click();
   const dialog = page.getByRole("dialog");

@@ -24,7 +24,7 @@ export const PROBLEMS = {
   "body-too-slow": [408, "The body did not arrive in time"],
   conflict: [409, "The request conflicts with the current state"],
   "state-conflict": [409, "The job's state does not allow this"],
-  "lease-lost": [409, "The lease is not yours any more"],
+  "lease-lost": [409, "The lease is lost"],
   "chain-too-deep": [409, "Too many jobs caused each other"],
   "dedupe-taken": [409, "Another job holds the dedupe key"],
   "action-over": [409, "The action is over"],

@@ -80,7 +80,7 @@ function chatter(stdout: "pipe" | number): { child: ChildProcess; beats: () => n
 }
 
 async function goesOn({ child, beats }: ReturnType<typeof chatter>): Promise<void> {
-  await waitFor(() => beats() >= 20, { withinMs: 30_000, what: "twenty signs of life" });
+  await waitFor(() => beats() >= 20, { withinMs: 30_000, what: "twenty heartbeats" });
   expect(child.exitCode).toBeNull();
   child.kill("SIGTERM");
   await waitFor(() => child.exitCode !== null, { withinMs: 10_000, what: "the end after SIGTERM" });

@@ -79,7 +79,7 @@ describe("OPS-03 signals", () => {
 
   test("an uncaught error exits with 1 without draining", async () => {
     const { exited } = await startFixture("0", "1000", "throw");
-    expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("nobody catches this") });
+    expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("not caught on purpose") });
   });
 
   test("a drain started by the process itself exits with the given code", async () => {

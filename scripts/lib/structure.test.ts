@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { structure } from "./structure.mjs";
+import { phrasesIn, structure, withoutUnixUser } from "./structure.mjs";
 
 const found = structure();
 
@@ -20,4 +20,16 @@ test("few exported names are defined in more than one file", () => {
 
 test("each SQL function has one definition", () => {
   expect(found.sqlFunctionsTwice).toEqual([]);
+});
+
+test("no file contains a phrase that hides its subject", () => {
+  expect(found.worstPhrases).toEqual([]);
+});
+
+test("a phrase is reported with what to write instead, and the Unix user nobody is not", () => {
+  const found = (line: string) => phrasesIn(withoutUnixUser("a.ts", line));
+  expect(found("// The lease is not held any more.")).toEqual(['"any more", write instead: no longer']);
+  expect(found("// Nobody waits.")).toHaveLength(1);
+  expect(found('"nobody waits"')).toHaveLength(1);
+  for (const line of ['name: "nobody"', 'startsWith("nobody:")', "runs as `nobody`", "NOBODY"]) expect(found(line)).toEqual([]);
 });

@@ -37,7 +37,7 @@ test("P-03 one worker's usage counts for the others within one exchange", async 
 
   busy.share.charge(Array.from({ length: 10 }, () => first));
   busy.sharing.tick(1300);
-  await waitFor(async () => (await total()) === 12, { what: "ten starts to be told" });
+  await waitFor(async () => (await total()) === 12, { what: "the usage of ten starts" });
   idle.share.charge([first]);
   await waitFor(
     () => {

@@ -137,7 +137,7 @@ test("G-04 children are enqueued with the success, with the parent's correlation
 });
 
 test("G-04 a refused child fails the attempt with the reason", async () => {
-  const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: "nobody-has-this" }));
+  const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: "no-such-definition" }));
   const job = await read(jobId);
   expect([job.status, job.errorType]).toEqual(["dead_letter", "validation"]);
   expect(job.lastError).toContain("There is no such definition");

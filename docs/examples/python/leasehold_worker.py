@@ -10,7 +10,7 @@
 
 A handler gets a Job and returns the result. It is called in a thread, and may be called again for the same job: hand
 `job.idempotency_key` to whatever must not happen twice. Threads cannot be stopped from outside, so a handler that takes
-long calls `job.check()` or `job.sleep(...)` now and then: they raise Stopped when somebody canceled the job, its time is
+long calls `job.check()` or `job.sleep(...)` now and then: they raise Stopped when the job is canceled, its time is
 up, its lease was lost, or the worker has to leave.
 """
 
@@ -126,7 +126,7 @@ class Job:
     def artifact(self, name, content, content_type=None):
         """Keeps a file of the job. `content` is bytes, text, or a file that was opened for reading bytes.
 
-        Memory stays at one part, whatever the size. Raises Refused over a quota, LeaseLost when the job is not ours any more.
+        Memory stays at one part, whatever the size. Raises Refused over a quota, LeaseLost when the lease is lost.
         Answers id, size and sha256.
         """
         if isinstance(content, str):
@@ -374,7 +374,7 @@ class Worker:
         except LeaseLost:
             log.warning("job %s: the lease is lost; its result is dropped", job.id)
         except (NotNow, Refused) as error:
-            log.error("job %s: its end could not be told: %s", job.id, error)
+            log.error("job %s: its end could not be reported: %s", job.id, error)
         finally:
             done.set()
             with self.changed:

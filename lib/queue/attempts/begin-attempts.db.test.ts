@@ -115,8 +115,8 @@ describe("a mark of the claim numbers that have begun", () => {
   });
 
   test("requires a registered worker", async () => {
-    expect(await openMarks(make.worker, "nobody")).toBeNull();
-    expect(await markBegun(make.worker, { workerId: "nobody", upto: 1, waiting: [], taken: 0 })).toBe(false);
+    expect(await openMarks(make.worker, "unregistered")).toBeNull();
+    expect(await markBegun(make.worker, { workerId: "unregistered", upto: 1, waiting: [], taken: 0 })).toBe(false);
   });
 });
 

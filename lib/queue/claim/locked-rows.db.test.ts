@@ -153,7 +153,7 @@ const SWEEPS: readonly Sweep[] = [
     order: "id",
     todo: "app.events where status = 'pending'",
     make: insert(`insert into app.events (tenant_id, name, data, source, status)
-      select ${T}, 'nobody.listens', '{}', 'api', 'pending' from generate_series(1, $n)`),
+      select ${T}, 'no.listeners', '{}', 'api', 'pending' from generate_series(1, $n)`),
     run: () => fanOutPending(make.web, scope.tenantId),
   },
   {

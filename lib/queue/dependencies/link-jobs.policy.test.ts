@@ -72,9 +72,9 @@ describe("A-04 dependencies between jobs", () => {
   });
 
   test.each([
-    ["an unknown ref", { dependsOn: [{ ref: "nobody" }] }, "/depends_on/0/ref", "ref-unknown"],
+    ["an unknown ref", { dependsOn: [{ ref: "unknown" }] }, "/depends_on/0/ref", "ref-unknown"],
     [
-      "an id of nobody",
+      "an unknown id",
       { dependsOn: [{ jobId: "00000000-0000-7000-8000-00000000000b" }] },
       "/depends_on/0/job_id",
       "job-unknown",
@@ -101,7 +101,7 @@ describe("A-04 dependencies between jobs", () => {
     ],
     ["on_parent_failure without parents", { onParentFailure: "run" }, "/on_parent_failure", "unexpected"],
     [
-      "a placeholder of nobody",
+      "a placeholder for an unknown parent",
       { dependsOn: [{ jobId: OUTER, type: "data", as: "p" }], payload: { a: ["{{parents.q.result}}"] } },
       "/payload/a/0",
       "template",

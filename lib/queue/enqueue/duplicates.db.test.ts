@@ -149,7 +149,7 @@ describe("replace_payload", () => {
       await promoteDueJobs(make.scheduler, { limit: 10 });
       const taken =
         claimed.find((one) => one.jobId === jobId) ?? (await make.claim("w")).find((one) => one.jobId === jobId);
-      if (!taken) throw new Error("nobody claimed the job");
+      if (!taken) throw new Error("the job was not claimed");
       expect(taken.payload).toEqual({ n: answer.conflict === "replaced" ? "new" : "old" });
       await settleAttempts(make.worker, [succeeded(taken)]);
     }

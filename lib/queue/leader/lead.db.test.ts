@@ -55,7 +55,7 @@ test("a scheduler yields to one with newer time-zone data, stands by while it li
 test("a scheduler does not take the lead while one with newer time-zone data is alive, even before that one leads", async () => {
   await database.query("insert into app.schedulers (scheduler_id, tz_version) values ('booting', '2026b')");
   const unknown = scheduler("unknown", null);
-  await until("it is told", () => unknown.seen.newest === "2026b");
+  await until("it learns of the newer version", () => unknown.seen.newest === "2026b");
   expect(unknown.seen.leads).toBe(false);
   await database.query(
     "update app.schedulers set last_seen_at = app.now() - interval '11 s' where scheduler_id = 'booting'",

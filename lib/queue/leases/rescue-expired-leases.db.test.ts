@@ -17,7 +17,7 @@ test("LEASE-05 a lease that expired long ago, is far in the future or belongs to
     database.query(`update app.live_jobs set lease_expires_at = ${at} where job_id = $1`, [jobs[index]?.jobId]);
   await set("app.now() - interval '3 months'", 0);
   await set("app.now() + interval '3 months'", 1);
-  await database.query("update app.live_jobs set claimed_by_worker = 'nobody knows it' where job_id = $1", [
+  await database.query("update app.live_jobs set claimed_by_worker = 'unknown worker' where job_id = $1", [
     jobs[2]?.jobId,
   ]);
   await set("app.now() - interval '1 s'", 2);
@@ -25,7 +25,7 @@ test("LEASE-05 a lease that expired long ago, is far in the future or belongs to
   expect(swept).toMatchObject({ rescued: 3, ended: 0 });
   const workers = new Map(swept.lost.map(({ job_id, worker_id }) => [job_id, worker_id]));
   expect([...workers.keys()].sort()).toEqual(jobs.map(({ jobId }) => jobId).sort());
-  expect(workers.get(jobs[2]?.jobId ?? "")).toBe("nobody knows it");
+  expect(workers.get(jobs[2]?.jobId ?? "")).toBe("unknown worker");
   for (const { jobId } of jobs) {
     expect((await getJob(make.web, scope, jobId))?.status).toBe("queued");
     expect((await listAttempts(make.web, scope, jobId))?.map(({ status }) => status)).toEqual(["worker_lost"]);

@@ -95,7 +95,7 @@ describe("a pause", () => {
   test.each([
     [{ scope: "queue", queue: "nowhere" }, "/queue"],
     [{ scope: "definition", definitionKey: "nothing" }, "/definition_key"],
-    [{ scope: "tenant", tenant: "nobody" }, "/tenant"],
+    [{ scope: "tenant", tenant: "no-such-tenant" }, "/tenant"],
     [{ scope: "all", until: new Date("2020-01-01") }, "/until"],
   ] as const)("%j is refused and stores nothing", async (input, pointer) => {
     await expect(pause(make.platform, ACTOR, { ...input, reason: "x" })).rejects.toMatchObject({
@@ -108,10 +108,10 @@ describe("a pause", () => {
   test("is the wait reason of its jobs, with its end", async () => {
     const id = await put(acme, mail.key);
     const until = new Date(Date.now() + 60_000);
-    await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is away", until });
+    await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is down", until });
     expect((await getJob(make.web, acme, id))?.waitReason).toEqual({
       code: "paused",
-      detail: "Its queue is paused: provider is away",
+      detail: "Its queue is paused: provider is down",
       until,
     });
   });
@@ -127,10 +127,10 @@ describe("a pause", () => {
 
 test("a tenant sees its own pauses and those of its queues, not another tenant's", async () => {
   await pause(make.platform, ACTOR, { scope: "tenant", tenant: "globex", reason: "unpaid" });
-  await pause(make.platform, ACTOR, { scope: "queue", queue: "billing-sync", reason: "provider is away" });
+  await pause(make.platform, ACTOR, { scope: "queue", queue: "billing-sync", reason: "provider is down" });
   const pausesOf = async (scope: TenantScope) =>
     Object.fromEntries((await listTenantQueues(make.web, scope)).map(({ name, pause: held }) => [name, held?.reason]));
-  expect(await pausesOf(acme)).toMatchObject({ "billing-sync": "provider is away", default: undefined });
+  expect(await pausesOf(acme)).toMatchObject({ "billing-sync": "provider is down", default: undefined });
   expect(await pausesOf(globex)).toMatchObject({ "billing-sync": "unpaid", default: "unpaid" });
   const platform = await listQueues(make.platform);
   expect(platform.find(({ name }) => name === "default")?.pause).toBeNull();

@@ -35,8 +35,8 @@ describe("a tenant's due schedules wait for at most one turn of another tenant",
     ["that has many", 1000, { secondsAgo: 30 }],
     ["whose templates become large payloads", 150, { secondsAgo: 30, template: GROWS }],
     ["whose templates are large", 20, { secondsAgo: 30, template: { a: "x".repeat(200_000) } }],
-    ["that makes up for many instants", 5, { secondsAgo: 1100, everyMs: 1000 }],
-    ["that makes up for large payloads", 10, { secondsAgo: 60, everyMs: 1000, template: GROWS }],
+    ["that catches up on many instants", 5, { secondsAgo: 1100, everyMs: 1000 }],
+    ["that catches up on large payloads", 10, { secondsAgo: 60, everyMs: 1000, template: GROWS }],
   ])("%s", async (_name, count, due) => {
     const scopes = await tenants(3);
     // The busy tenant may be first or last in the order of tenants.

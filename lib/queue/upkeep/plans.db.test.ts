@@ -82,7 +82,7 @@ const SWEEPS: readonly [string, (tx: Transaction) => Promise<unknown>][] = [
   ["release of dependents", (tx) => workOffReleases(tx, { limit: 1000 })],
   ["healing of blocked jobs", (tx) => sweepDependents(tx, { limit: 1000 })],
   ["firing of schedules", (tx) => fireDueSchedules(tx, { limit: 100 })],
-  ["deletion of what is over", deleteExpired],
+  ["deletion of expired rows", deleteExpired],
   ["pruning of workers", pruneWorkers],
 ];
 const CASES: readonly [string, () => Promise<number>, most: number][] = [

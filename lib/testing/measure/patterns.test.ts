@@ -93,9 +93,9 @@ test.each([
   ["nested", "^(a+)+$"],
   ["overlapping", "^\\d+(?:\\.\\d+)?.*!$"],
   ["alternatives that overlap", "^(?:a|ab|b)*!$"],
-  ["anew from each quote", '"(?:[^"\\\\]|\\\\.)*"'],
-  ["anew from each blank", "\\s+$"],
-  ["anew from each token", "-eyJ[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]*\\."],
+  ["restarts at each quote", '"(?:[^"\\\\]|\\\\.)*"'],
+  ["restarts at each blank", "\\s+$"],
+  ["restarts at each token", "-eyJ[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]*\\."],
 ])("finds a pattern that is not linear: %s", async (_name, source) => {
   expect(await superLinear({ source, flags: "" })).toMatch(/polynomial|exponential/);
 });

@@ -22,7 +22,7 @@ export const GET = tenantRoute({
 
 export const PATCH = tenantRoute({
   permission: "jobs:update",
-  summary: "Note what became of a dead letter: status, note or both",
+  summary: "Update the status or the note of a dead letter",
   params: deadLetterParams,
   body: changeDeadLetter,
   response: deadLetterDetail,
