@@ -16,7 +16,7 @@ import { AbortButton, ActionMeter, stateOf } from "./action-progress";
 
 const CODES: Readonly<Record<string, string>> = {
   "state-conflict": "Its state did not allow it.",
-  "not-found": "There is no such job here.",
+  "not-found": "Job not found.",
   "dedupe-taken": "Another job holds its dedupe key.",
   "definition-inactive": "Its definition is switched off.",
   "held-by-parent": "What it waited for has not happened; retry its parent first.",

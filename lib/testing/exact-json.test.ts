@@ -189,6 +189,6 @@ describe("a command", () => {
     const { ctx, recorded } = testContext();
     const { output } = await runShell(folder, "yes 0123456789abcdef | head -c 3000000", ctx);
     expect(output.stdoutBytes).toBe(3_000_000);
-    expect(recorded.logs.at(-1)?.text).toMatch(/^The log leaves out \d+ of 3000000 bytes of standard output\.$/);
+    expect(recorded.logs.at(-1)?.text).toMatch(/^\d+ of 3000000 bytes of standard output are not in the log\.$/);
   });
 });

@@ -270,7 +270,7 @@ describe("endpoints that cannot receive", () => {
       expect(await jobOf(await delivered(id))).toMatchObject({
         status: "dead_letter",
         errorType: "not_found",
-        lastError: "There is no such webhook endpoint.",
+        lastError: "Webhook endpoint not found.",
       });
     }
     const [row] = await database.query("select secret, headers, deleted_at from app.webhook_endpoints where id = $1", [

@@ -50,16 +50,16 @@ test("links and special files are skipped, and the attempt logs it", async () =>
     ln -s /etc folder; mkfifo pipe`);
   expect([outcome.kind, files]).toEqual(["succeeded", { file: "x\n" }]);
   expect(logs.toSorted()).toEqual(
-    ["folder", "link", "pipe"].map((name) => `artifacts/${name} is not kept: it is no regular file`),
+    ["folder", "link", "pipe"].map((name) => `artifacts/${name} is not kept: it is not a regular file`),
   );
 });
 
 test.each([
   ["a link to the folder", `mkdir real; echo x >real/f; ln -s real out`, "out/f", "no folder"],
-  ["a link", `ln -s /etc/passwd out`, "out", "no regular file"],
-  ["a second name of a file", `echo x >a; ln a out`, "out", "no regular file"],
+  ["a link", `ln -s /etc/passwd out`, "out", "not a regular file"],
+  ["a second name of a file", `echo x >a; ln a out`, "out", "not a regular file"],
   ["a path out of the folder", `true`, "../../etc/passwd", "must not contain"],
-  ["a file that is not there", `true`, "nothing", "no such file"],
+  ["a file that is not there", `true`, "nothing", "does not exist"],
   ["no path", `true`, "", "no folder"],
 ])("%s on fd 3 fails the job, so that no file is lost silently", async (_what, lines, path, why) => {
   const { outcome, files } = await ran(`${lines}; echo '{"type":"artifact","name":"wanted","path":"${path}"}' >&3`);

@@ -176,10 +176,10 @@ describe("the life of a job", () => {
     await settleAttempts(make.worker, [succeeded(claimed)]);
     const { jobId } = claimed;
     await expect(retryJob(make.web, scope, { jobId, payload: {} })).rejects.toThrow(
-      "A job that is succeeded cannot be retried with another payload.",
+      "The job is succeeded and cannot be retried with another payload.",
     );
-    await expect(retryJob(make.web, scope, { jobId })).rejects.toThrow("A job that is succeeded cannot be retried.");
-    await expect(cancelJob(make.web, scope, jobId)).rejects.toThrow("The job is succeeded already.");
+    await expect(retryJob(make.web, scope, { jobId })).rejects.toThrow("The job is succeeded and cannot be retried.");
+    await expect(cancelJob(make.web, scope, jobId)).rejects.toThrow("The job has ended: succeeded.");
   });
 });
 
@@ -217,6 +217,6 @@ test("a job snoozed after a failed attempt does not show the failure as its wait
   await settleAttempts(make.worker, [putOff]);
   expect(await getJob(make.web, scope, first.jobId)).toMatchObject({
     attemptCount: 1,
-    waitReason: { code: "scheduled", detail: "Its last attempt asked to be run later." },
+    waitReason: { code: "scheduled", detail: "Its last attempt snoozed it." },
   });
 });

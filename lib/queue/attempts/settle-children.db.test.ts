@@ -50,7 +50,7 @@ test("G-04 LEASE-01 a late attempt enqueues no children", async () => {
 });
 
 test.each<[string, Partial<NewJob>, string]>([
-  ["a definition that is not there", { definitionKey: "no-such-definition" }, "There is no such definition"],
+  ["a definition that is not there", { definitionKey: "no-such-definition" }, "Definition not found"],
   ["a payload that does not fit", { payload: { n: "one" } }, "/payload/n"],
   ["a value that cannot be stored", { tags: [""] }, "/tags/0"],
 ])("G-04 %s refuses the end: the lease is kept, and nothing is written", async (_what, wrong, reason) => {

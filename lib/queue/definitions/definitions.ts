@@ -167,14 +167,14 @@ export async function findDefinition(db: Runner, key: string): Promise<Definitio
 export async function queueIdOf(db: Runner, name: string): Promise<number> {
   const [row] = await db.run<{ id: number; is_active: boolean }>(queueByNameSql, [name]);
   if (row?.is_active) return row.id;
-  throw new QueueError("queue-unknown", "There is no active queue with this name.", {
+  throw new QueueError("queue-unknown", "No active queue has this name.", {
     problems: [{ pointer: "/queue", code: "queue-unknown", detail: "is not the name of an active queue" }],
   });
 }
 
 async function definitionById(db: Runner, id: string): Promise<DefinitionRow> {
   const [row] = await db.run<DefinitionRow>(lockDefinitionSql, [id]);
-  if (!row) throw new QueueError("not-found", "There is no such definition.");
+  if (!row) throw new QueueError("not-found", "Definition not found.");
   return row;
 }
 

@@ -186,7 +186,7 @@ async function parentMissing(
 /** The database does not say which queue is unknown. If several jobs name a queue, the error lists all of them. */
 function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
   const places = jobs.flatMap(({ queue }, index) => (queue === undefined ? [] : [`${at(index)}/queue`]));
-  return new QueueError("queue-unknown", "There is no active queue with this name.", {
+  return new QueueError("queue-unknown", "No active queue has this name.", {
     problems: places.map((pointer) => ({
       pointer,
       code: "queue-unknown",

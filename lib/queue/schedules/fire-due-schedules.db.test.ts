@@ -259,7 +259,7 @@ test("CRON-01 a firing moved by a clock change has a note, and a skipped local t
   await clock("2026-03-09T06:30:01Z");
   await fire();
   expect(await notes(skips)).toEqual([
-    { outcome: "skipped", reason: "dst_gap", note: `${gone}, so that one is left out` },
+    { outcome: "skipped", reason: "dst_gap", note: `${gone}, so this run is skipped` },
     { ...ENQUEUED, note: null },
   ]);
   expect(await notes(moved)).toHaveLength(2);

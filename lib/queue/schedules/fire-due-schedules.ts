@@ -189,7 +189,7 @@ function planTurn(row: DueRow, live: readonly LiveJob[]): PlannedTurn {
   try {
     return planSound(row, trigger, live);
   } catch (error) {
-    const detail = error instanceof RangeError ? "The time zone or the times of this schedule are not known here." : "";
+    const detail = error instanceof RangeError ? "This server does not know the time zone of this schedule." : "";
     return abandoned(trigger, detail || "The instants of this schedule cannot be computed. Edit the schedule.");
   }
 }

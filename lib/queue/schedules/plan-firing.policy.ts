@@ -118,8 +118,8 @@ function fire(trigger: DueTrigger, instant: DueInstant, { live, now, render }: O
 }
 
 function refusalOf({ definitionIsActive, queueIsActive }: DueTrigger): FiringRefusal | null {
-  if (!definitionIsActive) return { reason: "definition-inactive", detail: "The definition is switched off or gone." };
-  if (!queueIsActive) return { reason: "queue-unknown", detail: "There is no active queue with this name." };
+  if (!definitionIsActive) return { reason: "definition-inactive", detail: "The definition is disabled or deleted." };
+  if (!queueIsActive) return { reason: "queue-unknown", detail: "No active queue has this name." };
   return null;
 }
 

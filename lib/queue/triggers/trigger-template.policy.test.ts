@@ -80,7 +80,7 @@ test("a missing value is an error with a pointer, unless there is a default", ()
     d: "{{meta.producer_id | default: 1}}",
   };
   expect(render(template, {})).toEqual({
-    problems: [{ pointer: "/a/b/0", code: "template", detail: "there is nothing at event.q" }],
+    problems: [{ pointer: "/a/b/0", code: "template", detail: "there is no value at event.q" }],
   });
   expect(render(template, { q: "y" })).toEqual({ payload: { a: { b: ["x y"] }, c: [1], d: null } });
   expect(render('{{event.q | default: "}}"}}', {})).toEqual({ payload: "}}" });
@@ -100,7 +100,7 @@ test("TEMPLATE-03 only own properties are read, others are missing", () => {
     "x.0",
   ])
     expect(render(`{{event.${path}}}`, event), path).toEqual({
-      problems: [{ pointer: "", code: "template", detail: `there is nothing at event.${path}` }],
+      problems: [{ pointer: "", code: "template", detail: `there is no value at event.${path}` }],
     });
   const polluting = JSON.parse('{"__proto__":{"a":1}}') as unknown;
   const made = render(JSON.parse('{"__proto__":{"b":"{{event.__proto__.a}}"}}'), polluting);
@@ -129,9 +129,9 @@ test.each([
   ["{{event.a", "has {{ without }}"],
   ['{{event.a | default: "}}', "has {{ without }}"],
   ['{{event.a | default: {"b": 1 }}', "has {{ without }}"],
-  ["{{secrets.DB}}", "names something else than event, meta, trigger"],
-  ["{{parents.a.result}}", "names something else than"],
-  ["{{schedule.at}}", "names something else than"],
+  ["{{secrets.DB}}", "reads something other than event, meta, trigger"],
+  ["{{parents.a.result}}", "reads something other than"],
+  ["{{schedule.at}}", "reads something other than"],
   ["{{meta.secret}}", "names none of meta.id"],
   ["{{trigger.label.x}}", "names none of trigger.id"],
   ["{{event.a b}}", "has a placeholder that is not"],

@@ -121,7 +121,7 @@ function missedWall({ calendar }: Search, segment: Segment): number | null {
 export function noteOn(rule: CronRule, { at, madeUpFor, leftOut }: CronInstant): string | null {
   const segment = segmentAt(rule.timezone, at);
   if (madeUpFor !== undefined) return `${gone(madeUpFor)}, so it runs right after`;
-  if (leftOut !== undefined) return `${gone(leftOut)}, so that one is left out`;
+  if (leftOut !== undefined) return `${gone(leftOut)}, so this run is skipped`;
   const wall = at + segment.offset;
   if (wall < segment.from + segment.offsetBefore) return `${clock(wall)} comes twice on ${date(wall)}: the second one`;
   if (at < segment.until - FARTHEST) return null;

@@ -42,7 +42,7 @@ describe("a local time that does not exist", () => {
     const rule = cron("30 2 * * *", NEW_YORK, { dstGap: "skip" });
     expect(instants(rule, "2026-03-07T12:00:00Z", 2)).toEqual(["2026-03-09T06:30Z", "2026-03-10T06:30Z"]);
     expect(noteOf(rule, "2026-03-07T12:00:00Z")).toBe(
-      "02:30 does not exist on 2026-03-08: clocks go forward, so that one is left out",
+      "02:30 does not exist on 2026-03-08: clocks go forward, so this run is skipped",
     );
     expect(noteOf(rule, "2026-03-09T06:30:00Z")).toBeNull();
   });

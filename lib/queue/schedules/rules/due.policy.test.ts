@@ -189,7 +189,7 @@ describe("a local time omitted by dst_gap skip", () => {
     until: null,
     n: 1,
     reason: "dst_gap",
-    note: "02:30 does not exist on 2026-03-08: clocks go forward, so that one is left out",
+    note: "02:30 does not exist on 2026-03-08: clocks go forward, so this run is skipped",
   };
 
   test("is listed once, with the next instant", () => {
