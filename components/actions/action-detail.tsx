@@ -15,11 +15,11 @@ import { ActionFilter } from "./action-filter";
 import { AbortButton, ActionMeter, stateOf } from "./action-progress";
 
 const CODES: Readonly<Record<string, string>> = {
-  "state-conflict": "Its state did not allow it.",
+  "state-conflict": "Its status does not allow this action.",
   "not-found": "Job not found.",
   "dedupe-taken": "Another job holds its dedupe key.",
-  "definition-inactive": "Its definition is switched off.",
-  "held-by-parent": "What it waited for has not happened; retry its parent first.",
+  "definition-inactive": "Its definition is disabled.",
+  "held-by-parent": "Its parent did not succeed. Retry the parent first.",
   "invalid-value": "It would expire before the new time.",
 };
 

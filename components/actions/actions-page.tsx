@@ -28,7 +28,7 @@ export function ActionsPage() {
     <div className="flex flex-col gap-4">
       <header>
         <h1 className="font-semibold text-xl tracking-tight">Bulk actions</h1>
-        <p className="text-muted text-sm">What was done to many jobs at once. Kept for 30 days.</p>
+        <p className="text-muted text-sm">Actions on many jobs. Kept for 30 days.</p>
       </header>
       <section aria-label="Bulk actions" className="panel overflow-clip">
         <ListBar
@@ -43,9 +43,9 @@ export function ActionsPage() {
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
         ) : rows?.length === 0 ? (
           <Empty icon={CopyCheck} title="No bulk action yet">
-            <p>Select jobs in the list, or all that match its filters, and act on them together.</p>
+            <p>Select jobs in the list, or all that match its filters, and choose an action.</p>
             <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
-              To the jobs
+              Go to jobs
             </Link>
           </Empty>
         ) : (

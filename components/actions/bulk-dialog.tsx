@@ -70,7 +70,7 @@ export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogPr
           {preview.isPending ? <Skeleton className="h-5 w-48" /> : null}
           {preview.data ? <Counted preview={preview.data} done={words.done} /> : null}
           {action === "set_priority" ? (
-            <Field label="Priority" hint="1 goes first, 1000 last." error={faults.get("priority")}>
+            <Field label="Priority" hint="1 is the highest priority, 1000 the lowest." error={faults.get("priority")}>
               {(control) => (
                 <input
                   {...control}
@@ -108,7 +108,7 @@ export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogPr
             type="submit"
             variant={action === "cancel" ? "danger" : "primary"}
             busy={start.isPending}
-            reason={preview.data && count === 0 ? "There is nothing to do." : null}
+            reason={preview.data && count === 0 ? "No job matches." : null}
           >
             {preview.data ? `${words.verb} ${counted(preview.data)}` : words.order}
           </Button>

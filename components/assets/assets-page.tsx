@@ -118,7 +118,7 @@ function NoAssets({
         <code className="font-mono">sync-folder</code> on a folder to fill this list.
       </p>
       <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
-        To the jobs
+        Go to jobs
       </Link>
     </Empty>
   );

@@ -38,7 +38,7 @@ export function PasswordForm({ email }: { readonly email: string }) {
   return (
     <form onSubmit={submit} method="post" className="flex flex-col gap-4">
       <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
-      <Field label="Present password" required error={failed.current}>
+      <Field label="Current password" required error={failed.current}>
         {(control) => (
           <input
             {...control}
@@ -53,7 +53,7 @@ export function PasswordForm({ email }: { readonly email: string }) {
       <Field
         label="New password"
         required
-        hint={`At least ${MIN} characters. A few unrelated words are easy to keep and hard to guess.`}
+        hint={`At least ${MIN} characters. Several unrelated words are easy to remember and hard to guess.`}
         error={failed.next}
       >
         {(control) => (

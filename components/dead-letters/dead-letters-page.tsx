@@ -48,7 +48,7 @@ export function DeadLettersPage() {
     deadLetterKeys.all(slug),
     ({ id, status: now }) => now === "dead_letter" || shown.rows.some((letter) => letter.id === id),
   );
-  const nothing = page?.pagination.total ? null : "There is nothing to put back.";
+  const nothing = page?.pagination.total ? null : "No dead letter matches.";
   return (
     <div className="flex flex-col gap-4">
       <header className="flex flex-wrap items-center gap-3">
@@ -112,10 +112,10 @@ function redriveOf({ status, definition }: DeadLetterFilters): BulkActionDraft {
 
 function Nothing({ slug }: { readonly slug: string }) {
   return (
-    <Empty icon={Inbox} title="Nothing waits here">
-      <p>A job whose attempts are used up, or whose error no retry mends, comes here. Other filters may show some.</p>
+    <Empty icon={Inbox} title="No dead letters">
+      <p>Jobs that ran out of attempts or failed permanently appear here. Try other filters.</p>
       <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
-        To the jobs
+        Go to jobs
       </Link>
     </Empty>
   );

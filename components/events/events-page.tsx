@@ -42,7 +42,7 @@ export function EventsPage() {
       <header className="flex flex-wrap items-center gap-3">
         <div className="min-w-0 flex-1 basis-56">
           <h1 className="font-semibold text-xl tracking-tight">Events</h1>
-          <p className="text-muted text-sm">What happened, which triggers it met, and what they started.</p>
+          <p className="text-muted text-sm">Published events, the triggers that matched, and the jobs they started.</p>
         </div>
         <span className="hidden lg:block">
           <LiveIndicator />

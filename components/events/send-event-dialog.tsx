@@ -30,7 +30,7 @@ export function SendEventDialog(props: SendEventDialogProps) {
     <Dialog
       wide
       title="Send an event"
-      description="It is a real one: triggers that match it start their jobs."
+      description="Matching triggers start their jobs."
       open
       onClose={props.onClose}
     >
@@ -67,7 +67,7 @@ function SendForm({ draft, onClose, onSent }: SendEventDialogProps) {
       { body, key: intent.current.key },
       {
         onSuccess: (sent) => {
-          const detail = sent.duplicate ? "It was there already." : `${plural(sent.started_count, "job")} started`;
+          const detail = sent.duplicate ? "It was stored before." : `${plural(sent.started_count, "job")} started`;
           toast({ title: "Sent", detail });
           onSent(sent.id);
         },
@@ -109,7 +109,7 @@ function SendForm({ draft, onClose, onSent }: SendEventDialogProps) {
             />
           )}
         </Field>
-        <Field label="Your own id of it" hint="Sent twice, it is stored once" error={faults.get("producer_id")}>
+        <Field label="Producer id (optional)" hint="The same id is stored only once" error={faults.get("producer_id")}>
           {(control) => (
             <input
               {...control}

@@ -77,7 +77,7 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
 }
 
 function alreadyAsked(job: JobRow): string | null {
-  return job.cancel_requested_at === null ? null : "The job was already asked to stop.";
+  return job.cancel_requested_at === null ? null : "The job has already been asked to stop.";
 }
 
 function describe(action: JobAction, job: Job): string {
@@ -106,8 +106,8 @@ function CancelQuestion({ job, onClose, onConfirm }: CancelQuestionProps) {
     <Dialog title="Cancel this running job?" open={job !== null} onClose={onClose}>
       <DialogBody>
         <p className="text-muted text-sm">
-          <strong className="font-medium text-ink">{job?.definition_key}</strong> is asked to stop, and is ended by
-          force when it does not. What it has done outside the database stays done.
+          <strong className="font-medium text-ink">{job?.definition_key}</strong> is asked to stop, and killed if it
+          does not stop. Its effects outside the database remain.
         </p>
       </DialogBody>
       <DialogActions>

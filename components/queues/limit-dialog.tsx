@@ -23,7 +23,7 @@ export function LimitDialog({ open, onClose }: { readonly open: boolean; readonl
   return (
     <Dialog
       title="New limit"
-      description="Never exceeded, by any number of workers. What runs already goes on."
+      description="Enforced across all workers. Running jobs are not affected."
       open={open}
       onClose={onClose}
     >
@@ -37,7 +37,7 @@ function LimitForm({ onClose }: { readonly onClose: () => void }) {
   const [faults, setFaults] = useState<ReturnType<typeof changeFaultsOf>>({ fields: new Map(), general: null });
   const create = useChange({
     send: () => postLimit(bodyOf(form), randomKey()),
-    done: "The limit holds",
+    done: "Limit created",
     onDone: onClose,
     onRefused: (error) => setFaults(changeFaultsOf(error)),
   });

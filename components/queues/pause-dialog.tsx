@@ -22,7 +22,7 @@ export function PauseDialog({ start, onClose }: { readonly start: PauseStart | n
   return (
     <Dialog
       title="Pause"
-      description="Nothing of it is started; what runs goes on, and new jobs are accepted."
+      description="No new jobs start. Running jobs continue, and jobs can still be enqueued."
       open={start !== null}
       onClose={onClose}
     >
@@ -68,14 +68,14 @@ function PauseForm({ start, onClose }: { readonly start: PauseStart; readonly on
             )}
           </Field>
         ) : null}
-        <Field label="Reason" required hint="Shown at each job that waits" error={faults.fields.get("reason")}>
+        <Field label="Reason" required hint="Shown as the wait reason of each job" error={faults.fields.get("reason")}>
           {(control) => (
             <input {...control} maxLength={500} value={form.reason} onChange={set("reason")} className="field" />
           )}
         </Field>
         <Field
           label="Until"
-          hint="Empty: until it is ended. In this browser's time zone"
+          hint="Empty: until resumed. In this browser's time zone"
           error={faults.fields.get("until")}
         >
           {(control) => (

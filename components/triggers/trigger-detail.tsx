@@ -41,7 +41,7 @@ export function TriggerDetail({ id }: { readonly id: string }) {
           Triggers
         </Link>
         <p className="min-w-0 flex-1 truncate text-sm text-warn">
-          {query.data && query.isError && !absent ? "Could not refresh; what you see may be old." : null}
+          {query.data && query.isError && !absent ? "Could not refresh. The data shown may be out of date." : null}
         </p>
         <span className="hidden lg:block">
           <LiveIndicator />

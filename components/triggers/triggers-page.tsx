@@ -51,7 +51,7 @@ export function TriggersPage() {
       <header className="flex flex-wrap items-center gap-3">
         <div className="min-w-0 flex-1 basis-56">
           <h1 className="font-semibold text-xl tracking-tight">Triggers</h1>
-          <p className="text-muted text-sm">What starts jobs by itself: on an event, or by a schedule.</p>
+          <p className="text-muted text-sm">Triggers start jobs on a schedule or for an event.</p>
         </div>
         <span className="hidden lg:block">
           <LiveIndicator />

@@ -17,7 +17,7 @@ import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 import { OutcomeMark } from "./endpoint-state";
 
-const OUTCOMES = { "": "all attempts", failed: "that failed", delivered: "that got through" } as const;
+const OUTCOMES = { "": "all attempts", failed: "failed", delivered: "delivered" } as const;
 
 /** Every delivery attempt, newest first, with request and response. */
 export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
@@ -70,7 +70,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
           </div>
         ) : rows.length === 0 ? (
           <p className="px-4 py-6 text-muted text-sm">
-            {outcome ? "No such attempt in the last 30 days." : "Nothing was sent yet. “Send test” posts a message."}
+            {outcome ? "No such attempt in the last 30 days." : "No message was sent yet. Choose “Send test” to send one."}
           </p>
         ) : (
           <ul>
@@ -106,13 +106,13 @@ function DeliveryRow({ delivery, enabled }: { readonly delivery: WebhookDelivery
   const { slug } = useTenant();
   const toast = useToast();
   const act = useWebhookAct(slug);
-  const noWrite = useReason("webhooks:write") ?? (enabled ? null : "It is switched off.");
+  const noWrite = useReason("webhooks:write") ?? (enabled ? null : "It is disabled.");
   const [open, setOpen] = useState(false);
   const resend = () =>
     act.mutate(
       { act: "resend", delivery },
       {
-        onSuccess: () => toast({ title: "It is sent again" }),
+        onSuccess: () => toast({ title: "Message queued again" }),
         onError: (error) => toast({ title: "Could not send it again", detail: error.message, tone: "bad" }),
       },
     );

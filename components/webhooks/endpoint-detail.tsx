@@ -72,7 +72,7 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { run, busy } = useAct();
   const close = () => setOpen(null);
   const noWrite = useReason("webhooks:write");
-  const off = endpoint.is_enabled ? null : "It is switched off.";
+  const off = endpoint.is_enabled ? null : "It is disabled.";
   return (
     <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">
@@ -93,7 +93,7 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
         <Button
           reason={noWrite ?? off}
           busy={busy === "test"}
-          onClick={() => run({ act: "test", endpoint }, "The test message is on its way")}
+          onClick={() => run({ act: "test", endpoint }, "Test message queued")}
         >
           Send test
         </Button>
@@ -103,11 +103,11 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
           onClick={() =>
             run(
               { act: "change", endpoint, body: { is_enabled: !endpoint.is_enabled } },
-              endpoint.is_enabled ? "Switched off" : "Switched on",
+              endpoint.is_enabled ? "Disabled" : "Enabled",
             )
           }
         >
-          {endpoint.is_enabled ? "Switch off" : "Switch on"}
+          {endpoint.is_enabled ? "Disable" : "Enable"}
         </Button>
         <Button reason={noWrite} onClick={() => setOpen("change")}>
           Change
@@ -141,7 +141,7 @@ function useAct() {
         toast({ title: done });
         onDone?.();
       },
-      onError: (error) => toast({ title: "That did not work", detail: error.message, tone: "bad" }),
+      onError: (error) => toast({ title: "The action failed", detail: error.message, tone: "bad" }),
     });
   return { run, busy: act.isPending ? act.variables.act : null };
 }
@@ -155,7 +155,7 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
       <DialogBody className="flex flex-col gap-3 text-sm">
         <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
         {endpoint.previous_secret_until ? (
-          <p>The one before stays valid, too, until its own 24 hours are over.</p>
+          <p>The previous secret stays valid for 24 hours.</p>
         ) : null}
         {act.error ? (
           <p role="alert" className="text-bad">
@@ -166,7 +166,7 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
       <DialogActions>
         <Button onClick={onClose}>Close</Button>
         <Button variant="primary" busy={act.isPending} onClick={() => act.mutate({ act: "rotate", endpoint })}>
-          Make a new secret
+          Rotate secret
         </Button>
       </DialogActions>
     </>
@@ -180,7 +180,7 @@ function Delete({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
   return (
     <>
       <DialogBody className="text-sm">
-        <p>Its secrets and its log are gone at once. Messages that wait for it fail.</p>
+        <p>Its secrets and its log are deleted at once. Waiting messages fail.</p>
       </DialogBody>
       <DialogActions>
         <Button onClick={onClose}>Keep it</Button>
@@ -201,7 +201,7 @@ function Facts({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   return (
     <dl className="panel grid gap-x-6 gap-y-3 px-4 py-3 text-sm sm:grid-cols-2 lg:grid-cols-4">
       <Fact name="Types">{endpoint.event_types?.join(", ") ?? "all"}</Fact>
-      <Fact name="Headers of your own">{headers.length > 0 ? headers.join(", ") : "none"}</Fact>
+      <Fact name="Custom headers">{headers.length > 0 ? headers.join(", ") : "none"}</Fact>
       <Fact name="Secret">
         {until ? (
           <>

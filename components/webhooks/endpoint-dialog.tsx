@@ -92,17 +92,17 @@ function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
         </Field>
         <Field
           label="Types"
-          hint="Names with commas between them, such as order.paid, invoice.*; empty: all."
+          hint="Comma-separated names, such as order.paid, invoice.*. Empty: all."
           error={faults.get("event_types")}
         >
           {(control) => <input {...control} className="field font-mono" value={fields.types} onChange={set("types")} />}
         </Field>
         <Field
-          label="Headers of your own"
+          label="Custom headers"
           hint={
             known
-              ? `It sends ${known}. Lines here replace all of them; empty leaves them.`
-              : "One a line, such as X-Env: prod. Values are never shown again."
+              ? `It sends ${known}. Lines here replace all of them. Empty: no change.`
+              : "One per line, such as X-Env: prod. Values are never shown again."
           }
           error={faults.get("headers")}
         >

@@ -10,7 +10,7 @@ export function MadeSecret({ secret, onClose }: { readonly secret: string; reado
     <>
       <DialogBody className="flex flex-col gap-3">
         <p role="status" className="text-sm">
-          Copy the secret now and give it to the receiver, which checks signatures with it. It is shown this once.
+          Copy the secret now and give it to the receiver, which checks signatures with it. It is shown only once.
         </p>
         <p className="flex items-center gap-1 rounded-md border border-line bg-sunken py-1 pr-1 pl-3 font-mono text-xs">
           <span className="min-w-0 flex-1 break-all" data-testid="webhook-secret">

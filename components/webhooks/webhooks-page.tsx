@@ -36,7 +36,7 @@ export function WebhooksPage() {
       <header className="flex flex-wrap items-center gap-3">
         <div className="min-w-0 flex-1 basis-56">
           <h1 className="font-semibold text-xl tracking-tight">Webhooks</h1>
-          <p className="text-muted text-sm">Addresses of your own that signed messages are posted to.</p>
+          <p className="text-muted text-sm">Signed messages are sent to these addresses of yours.</p>
         </div>
         <Button variant="primary" reason={noWrite} onClick={() => setAdding(true)}>
           Add endpoint
@@ -61,7 +61,7 @@ export function WebhooksPage() {
           <Empty icon={Webhook} title="No endpoint yet">
             <p>
               Add the address of a service of yours. Jobs of the definition <code>deliver-webhook</code> post messages
-              to it, started by a trigger, by code or by hand.
+              to it, started by a trigger, by code or manually.
             </p>
             <Button reason={noWrite} onClick={() => setAdding(true)}>
               Add the first one

@@ -16,8 +16,8 @@ import { LIMITS } from "@/lib/contract/limits";
 export function NewWorkerKeyDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
     <Dialog
-      title="New key for remote workers"
-      description="It claims jobs of the definitions that you choose, and can do nothing else."
+      title="New worker key"
+      description="It can only claim jobs of the chosen definitions."
       open={open}
       onClose={onClose}
     >
@@ -42,7 +42,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
     return (
       <DialogBody>
         <p className="py-4 text-muted text-sm">
-          No definition is for remote workers yet. Make one with{" "}
+          No definition is for remote workers yet. Create one with{" "}
           <code className="font-mono">{'"executor": "remote"'}</code>: POST /api/v1/admin/jobs/definitions.
         </p>
       </DialogBody>
@@ -84,7 +84,7 @@ function KeyForm({ definitions, onMade, onClose }: FormProps) {
   };
   const general =
     error && !["name", "definitions", "queues", "tenant", "expires_in_days"].some(faultOf)
-      ? error.message || "Could not make the key."
+      ? error.message || "Could not create the key."
       : null;
   return (
     <form onSubmit={submit} noValidate className="contents">
@@ -95,17 +95,17 @@ function KeyForm({ definitions, onMade, onClose }: FormProps) {
           )}
         </Field>
         <Choice definitions={definitions} chosen={chosen} onChange={setChosen} error={faultOf("definitions")} />
-        <Field label="Queues" hint="Names with commas between them; empty: any queue." error={faultOf("queues")}>
+        <Field label="Queues" hint="Comma-separated names. Empty: any queue." error={faultOf("queues")}>
           {(control) => (
             <input {...control} className="field" value={queues} onChange={(event) => setQueues(event.target.value)} />
           )}
         </Field>
-        <Field label="Tenant" hint="Slug or id; empty: any tenant." error={faultOf("tenant")}>
+        <Field label="Tenant" hint="Slug or id. Empty: any tenant." error={faultOf("tenant")}>
           {(control) => (
             <input {...control} className="field" value={tenant} onChange={(event) => setTenant(event.target.value)} />
           )}
         </Field>
-        <Field label="Good for, in days" hint="At most 365." error={faultOf("expires_in_days")} required>
+        <Field label="Valid for, in days" hint="At most 365." error={faultOf("expires_in_days")} required>
           {(control) => (
             <input
               {...control}
@@ -127,7 +127,7 @@ function KeyForm({ definitions, onMade, onClose }: FormProps) {
       <DialogActions>
         <Button onClick={onClose}>Close</Button>
         <Button type="submit" variant="primary" busy={create.isPending}>
-          Make key
+          Create key
         </Button>
       </DialogActions>
     </form>
@@ -167,7 +167,7 @@ function MadeKey({ text, onClose }: { readonly text: string; readonly onClose: (
     <>
       <DialogBody className="flex flex-col gap-3">
         <p role="status" className="text-sm">
-          Copy the key now. It is shown this once and stored nowhere.
+          Copy the key now. It is shown only once and not stored.
         </p>
         <p className="flex items-center gap-1 rounded-md border border-line bg-sunken py-1 pr-1 pl-3 font-mono text-xs">
           <span className="min-w-0 flex-1 break-all" data-testid="worker-key">

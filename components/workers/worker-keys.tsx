@@ -20,7 +20,7 @@ import { NewWorkerKeyDialog } from "./new-worker-key";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
-/** Keys of remote workers: their scopes, and how to create and revoke them. */
+/** Worker keys: their scopes, and how to create and revoke them. */
 export function WorkerKeys() {
   const query = useQuery(workerKeysOptions());
   const [making, setMaking] = useState(false);
@@ -34,7 +34,7 @@ export function WorkerKeys() {
     <section aria-labelledby="worker-keys" className="flex flex-col gap-3">
       <header className="relative flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
         <h2 id="worker-keys" className="font-semibold text-lg tracking-tight">
-          Keys of remote workers
+          Worker keys
         </h2>
         <ShowNewest
           className="z-10 max-sm:absolute max-sm:top-full max-sm:right-0"
@@ -52,7 +52,7 @@ export function WorkerKeys() {
         ) : keys?.length === 0 ? (
           <Empty icon={KeyRound} title="No keys">
             <p>
-              A worker in any language takes jobs over HTTP with a key of its own, for the definitions that you choose.
+              A worker in any language claims jobs over HTTP with its own key, for the definitions that you choose.
             </p>
           </Empty>
         ) : (
@@ -74,7 +74,7 @@ function KeyTable({
 }) {
   return (
     <table aria-busy={keys === undefined} className="w-full">
-      <caption className="sr-only">Keys of remote workers</caption>
+      <caption className="sr-only">Worker keys</caption>
       <thead>
         <tr>
           <th scope="col" className={`${HEAD} sm:pl-4`}>
@@ -87,7 +87,7 @@ function KeyTable({
             Last used
           </th>
           <th scope="col" className={`${HEAD} w-32`}>
-            Good until
+            Valid until
           </th>
           <th scope="col" className={`${HEAD} w-24`}>
             <span className="sr-only">Actions</span>
@@ -185,8 +185,8 @@ function RevokeQuestion({
     <Dialog title="Revoke this key?" open={workerKey !== null} onClose={onClose}>
       <DialogBody>
         <p className="text-sm">
-          Workers that use <strong>{workerKey?.name}</strong> are refused from now on. What they run goes on elsewhere
-          when its leases run out.
+          Workers that use <strong>{workerKey?.name}</strong> are refused from now on. Other workers take over their jobs
+          when the leases expire.
         </p>
       </DialogBody>
       <DialogActions>

@@ -124,7 +124,7 @@ function WorkerRow({ worker, gone: unlisted, thresholds, asOf }: WorkerRowProps)
         {running}
         <span className="text-muted"> of {worker.capacity}</span>
         <progress
-          aria-label={`Places of ${worker.label || worker.worker_id} in use`}
+          aria-label={`Slots of ${worker.label || worker.worker_id} in use`}
           value={running}
           max={Math.max(worker.capacity, 1)}
           className="meter mt-1"

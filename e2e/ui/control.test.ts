@@ -86,7 +86,7 @@ describe("many jobs", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("2 jobs").first().waitFor();
     await dialog.getByRole("button", { name: "Pause 2 jobs" }).click();
-    const progress = page.getByRole("region", { name: "Action under way" });
+    const progress = page.getByRole("region", { name: "Action in progress" });
     await progress.getByText("finished: 2 done").waitFor();
     for (const { id } of jobs) expect((await read(id)).status).toBe("paused");
     await progress.getByRole("link", { name: "Details" }).click();

@@ -50,7 +50,7 @@ describe("the page of events", () => {
     await stage.api("POST", "/events", { key, body: { name: "user.created", data: { plan: "free" } } });
     await stage.api("POST", "/events", { key, body: { name: "user.gone" } });
     const { page, context } = await stage.signIn(stage.people.viewer, { at: EVENTS });
-    await page.getByText("No trigger that is switched on listens to this name").waitFor();
+    await page.getByText("No enabled trigger listens to this name").waitFor();
     const row = page.getByRole("row").filter({ hasText: "No trigger matched" });
     await row.getByRole("button", { name: "user.created" }).click();
     const missed = page.getByRole("list", { name: "Triggers that did not match" });
@@ -66,7 +66,7 @@ describe("the page of events", () => {
     const before = await count();
     const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/triggers/${listener.id}` });
     const tried = page.getByRole("region", { name: "Try an event" });
-    await tried.getByText("No match. Its condition does not hold.").waitFor();
+    await tried.getByText("No match. Its condition is false.").waitFor();
     await tried.getByLabel("Event data").fill('{"plan": "pro", "name": "Grace"}');
     await tried.getByText("Matches: starts a speak job.").waitFor();
     await tried.getByText("hello Grace").waitFor();

@@ -68,11 +68,11 @@ describe("signing in", () => {
     await page.goto("/t/acme/jobs");
     await logIn(page, person);
     await page.waitForURL("**/account/password");
-    await page.getByLabel("Present password").fill("not the present one");
+    await page.getByLabel("Current password").fill("not the present one");
     await page.getByLabel("New password").fill("a password of my own");
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("It is not your present password.").waitFor();
-    await page.getByLabel("Present password").fill(person.password);
+    await page.getByText("It is not your current password.").waitFor();
+    await page.getByLabel("Current password").fill(person.password);
     await page.getByRole("button", { name: "Change password" }).click();
     await page.waitForURL("**/t/acme/jobs");
     await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();

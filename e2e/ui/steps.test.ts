@@ -29,7 +29,7 @@ test("a job's page lists its artifacts, downloads one and deletes one", async ()
   const { page, context } = await stage.signIn(stage.people.admin, {
     at: `${stage.web.url}/t/acme/jobs/${parent.id}?tab=artifacts`,
   });
-  await page.getByText("The job made no artifacts").waitFor();
+  await page.getByText("The job has no artifacts").waitFor();
   await addArtifact("reports/monthly figures.csv", "a,b\n1,2\n");
   await addArtifact(`${"long-".repeat(38)}name.txt`, "x");
   await page.reload();

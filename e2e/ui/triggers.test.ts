@@ -26,7 +26,7 @@ describe("the pages of triggers", () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     await page.getByText("No triggers yet").waitFor();
     await page.getByRole("link", { name: /^Every night/ }).click();
-    const ahead = page.getByRole("region", { name: "What it will do" });
+    const ahead = page.getByRole("region", { name: "Preview" });
     await page.getByLabel("Time zone").fill("Europe/Berlin");
     await ahead.getByText("At 02:00 every day (Europe/Berlin)").waitFor();
     await page.getByLabel("Cron expression").fill("30 2 29 3 *");
@@ -36,11 +36,11 @@ describe("the pages of triggers", () => {
     await page.getByLabel("Cron expression").fill("30 2 * * *");
     await page.getByLabel("Definition").selectOption("speak");
     await page.getByLabel("Payload", { exact: true }).fill('{"lines": ["{{schedule.when}}"]}');
-    await page.getByRole("button", { name: "Make trigger" }).click();
+    await page.getByRole("button", { name: "Create trigger" }).click();
     await page.locator('[name="payload_template"][aria-invalid=true]').waitFor();
     await page.getByText("/lines/0", { exact: false }).first().waitFor();
     await page.getByLabel("Payload", { exact: true }).fill('{"lines": ["{{schedule.at}}"]}');
-    await page.getByRole("button", { name: "Make trigger" }).click();
+    await page.getByRole("button", { name: "Create trigger" }).click();
     await page.getByRole("heading", { name: "Every night", level: 1 }).waitFor();
     const { data } = await stage.api<TriggerList>("GET", "/jobs/triggers", { key });
     expect(data).toMatchObject([{ label: "Every night", cron_expr: "30 2 * * *", timezone: "Europe/Berlin" }]);
@@ -84,7 +84,7 @@ describe("the pages of triggers", () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     const row = page.locator(`tr[data-trigger-id="${id}"]`);
     await row.getByRole("switch", { name: "Runs is on" }).click();
-    await row.getByText("switched off").last().waitFor();
+    await row.getByText("disabled").last().waitFor();
     await waitFor(async () => !(await read(id)).is_enabled, { what: "the switch" });
     await row.getByRole("button", { name: "Run Runs now" }).click();
     const dialog = page.getByRole("dialog");
@@ -96,7 +96,7 @@ describe("the pages of triggers", () => {
     expect(fired).toMatchObject({ kind: "manual", outcome: "enqueued", reason: null });
     expect(page.url()).toContain(fired?.job_id ?? "?");
     await page.goto(`${TRIGGERS}/${id}`);
-    await page.getByRole("region", { name: "Firings" }).getByText("run by hand").waitFor();
+    await page.getByRole("region", { name: "Firings" }).getByText("manual run").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Delete trigger" }).click();
     await page.waitForURL(`**${TRIGGERS}`);

@@ -22,10 +22,10 @@ test("K-4 a super admin creates a worker key, sees it once, and revokes it", asy
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Queues").fill("no-such-queue");
   await dialog.getByLabel("Name").fill("image box");
-  await dialog.getByRole("button", { name: "Make key" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByText("is not the name of a queue").waitFor();
   await dialog.getByLabel("Queues").fill("");
-  await dialog.getByRole("button", { name: "Make key" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   const key = (await dialog.getByTestId("worker-key").textContent()) ?? "";
   expect(await claim(key)).toBe(200);
   await dialog.getByRole("button", { name: "Done" }).click();

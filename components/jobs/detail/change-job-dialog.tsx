@@ -37,12 +37,12 @@ export function ChangeJobDialog({ job, onClose }: { readonly job: Job; readonly 
     );
   };
   return (
-    <Dialog title="Change this job" description="It holds for later runs as well." open onClose={onClose}>
+    <Dialog title="Change this job" description="It applies to later runs too." open onClose={onClose}>
       <form onSubmit={submit} noValidate className="contents">
         <DialogBody className="flex flex-col gap-4">
           <Field
             label="Priority"
-            hint="1 goes first, 1000 last. What it has waited counts on."
+            hint="1 is the highest priority, 1000 the lowest. The job keeps its waiting time."
             error={faults.get("priority")}
           >
             {(control) => (
@@ -58,7 +58,7 @@ export function ChangeJobDialog({ job, onClose }: { readonly job: Job; readonly 
           </Field>
           <Field
             label="Not before"
-            hint="A time that is past makes it due at once."
+            hint="A past time makes the job due at once."
             error={faults.get("scheduled_for")}
           >
             {(control) => (

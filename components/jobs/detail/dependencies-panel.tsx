@@ -147,7 +147,7 @@ function Edge({ edge, named }: { readonly edge: DependencyEdge; readonly named: 
 
 /** Describes what the child needs from the parent, in a few words. */
 function wantOf({ type, condition }: DependencyEdge): string {
-  if (type === "completion") return "its end, good or bad";
+  if (type === "completion") return "its end with any outcome";
   if (type === "data") return "its result";
   if (type === "success") return "its success";
   const value = condition?.value === undefined ? "" : ` ${JSON.stringify(condition.value)}`;

@@ -108,7 +108,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
         <BackLink slug={slug} />
         {wasRetried ? null : <RetryLinks retriedBy={job.retried_by_id} />}
         <p className="min-w-0 flex-1 truncate text-sm text-warn">
-          {failed ? "Could not refresh; what you see may be old." : null}
+          {failed ? "Could not refresh. The data shown may be out of date." : null}
         </p>
         <span className="hidden lg:block">
           <LiveIndicator />
@@ -165,7 +165,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
             title="Result"
             className={wasLive ? "h-48" : undefined}
             value={job.result}
-            empty={isTerminal(job.status) ? "The job left no result." : "No result yet."}
+            empty={isTerminal(job.status) ? "The job has no result." : "No result yet."}
           />
           <StepsPanel job={job} />
           {job.definition_key === "import-csv" && job.status === "succeeded" ? (

@@ -34,7 +34,7 @@ function NewJob({ onClose }: { readonly onClose: () => void }) {
     return (
       <DialogBody>
         <p className="py-6 text-center text-muted text-sm">
-          Nothing can run yet: no definition is active. The super admin of this installation adds them.
+          No definition is active, so no job can run. Ask the super admin of this installation to add one.
         </p>
       </DialogBody>
     );

@@ -23,7 +23,7 @@ export function NewJobOptions({ options, faults, onChange }: OptionsProps) {
       <div className="grid gap-4 border-line border-t p-3 sm:grid-cols-2">
         <Field
           label="Priority"
-          hint={`1 goes first, ${LIMITS.priorityMax} last; 100 when empty`}
+          hint={`1 is the highest, ${LIMITS.priorityMax} the lowest. Default: 100`}
           error={faults.get("priority")}
         >
           {(control) => (
@@ -51,7 +51,7 @@ export function NewJobOptions({ options, faults, onChange }: OptionsProps) {
         </Field>
         <Field
           label="Dedupe key"
-          hint="While a job with this key lives, no second one is made"
+          hint="While a job with this key is live, no second one is created"
           error={faults.get("dedupe_key")}
         >
           {(control) => (

@@ -9,7 +9,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "Get a dead letter, with who did what to it",
+  summary: "Get a dead letter with its history",
   params: deadLetterParams,
   response: deadLetterDetail,
   handler: async ({ db, scope, params }) => {

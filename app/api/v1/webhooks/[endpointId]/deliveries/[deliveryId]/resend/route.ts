@@ -11,7 +11,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "webhooks:write",
-  summary: "Send a message again, as it was and under its own id",
+  summary: "Resend a message with its original id",
   params: deliveryParams,
   response: webhookJob,
   status: 201,
