@@ -212,7 +212,7 @@ test("the cost of publishing a change counts as the tenant's time, also when it 
   const again = lookWith({ mostMs: 200, restFactor: 1_000_000 });
   await again();
   await again();
-  expect(lines.filter((line) => line.includes("cannot be published"))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes("could not be published"))).toHaveLength(1);
   expect(await told()).toEqual([["", 1]]);
 });
 

@@ -107,7 +107,7 @@ test("the loop of a job that writes into its own watched folder ends at the limi
   await loopUntilItEnds();
   expect(await firings()).toEqual([...LOOP, HELD]);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { msg: "a loop is suspected; the change of the folder is held", trigger_ids: [triggerId] },
+    { msg: "loop suspected, the folder's change is held", trigger_ids: [triggerId] },
   ]);
 });
 

@@ -90,7 +90,7 @@ async function migrateAndSeed(admin, given, demo) {
   await step("migrating the database", () =>
     runQuietly("the migration", [admin, "migrate", "--create-database"], given),
   );
-  await step(demo ? "looking after the demo data" : "looking after the definitions", () =>
+  await step(demo ? "seeding the demo data" : "registering the definitions", () =>
     runQuietly("the seed", [admin, "seed", ...(demo ? ["--demo"] : [])], given),
   );
 }
@@ -158,7 +158,7 @@ async function report(url, demo) {
     const { publishDemo } = await import("./lib/demo.mjs");
     publishDemo(url);
   } else {
-    say("The first super admin is made by: npm run db:seed -- --admin you@example.com");
+    say("Create the first super admin with: npm run db:seed -- --admin you@example.com");
   }
   say("Ctrl-C stops everything.\n");
 }
@@ -192,7 +192,7 @@ async function alreadyRunning() {
 
 /** @param {"SIGTERM" | "SIGINT" | "SIGHUP"} name */
 function onSignal(name) {
-  if (stopBegan === 0) return void stopAll(0, `\n${name}: stopping. Once more leaves at once.`);
+  if (stopBegan === 0) return void stopAll(0, `\n${name}: stopping. Send the signal again to exit at once.`);
   if (Date.now() - stopBegan < SAME_WISH_MS) return;
   supervisor.force();
   process.exitCode = 128 + constants.signals[name];

@@ -45,7 +45,7 @@ test.each([10.1, null])(
     await standIn(10);
     expect(await look()).toEqual([false, "running", "queued"]);
     await standIn(age);
-    const [line] = lines.map((text) => JSON.parse(text)).filter(({ msg }) => msg === "leases ran out");
+    const [line] = lines.map((text) => JSON.parse(text)).filter(({ msg }) => msg === "leases expired");
     expect(line?.jobs).toContainEqual({ job_id: running.jobId, worker_id: holder?.id });
     expect(await look()).toEqual([true, "queued", "expired"]);
     await database.moveClock(0);

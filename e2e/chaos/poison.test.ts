@@ -99,7 +99,7 @@ suite(
           "worker_lost",
           3,
         ]);
-        expect(job.lastError).toMatch(/ended the process that ran it/);
+        expect(job.lastError).toMatch(/ended its quarantine process/);
       }
       const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
       expect(await arena.database.query(others, [poisoned])).toEqual([]);

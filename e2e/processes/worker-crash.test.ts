@@ -105,7 +105,7 @@ describe("a worker that is stopped and resumes after its leases expired", () => 
 
     first.signal("SIGCONT");
     for (const id of ids) await nothingLeftOf(id);
-    await waitFor(() => first.output().match(/lease was lost/g)?.length === ids.length, {
+    await waitFor(() => first.output().match(/lease lost/g)?.length === ids.length, {
       what: "the worker's word that its leases are lost",
     });
     expect(await everything(ids)).toEqual(before);

@@ -171,7 +171,7 @@ export class StartFailure extends Unusable {
    * @param {number | string} how
    */
   constructor(name, how) {
-    super(`${name} could not start (${how}); its own words are above.`);
+    super(`${name} could not start (${how}); see its output above.`);
     this.how = how;
   }
 }
