@@ -8,7 +8,7 @@ interface Locked {
 const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as { packages: Record<string, Locked> };
 const wanted = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: Record<string, string> };
 
-/** The first version of each package without a hole that would open this application. */
+/** The first version of each package without a vulnerability that affects this application. */
 const FLOORS: Readonly<Record<string, string>> = {
   next: "16.4.1",
   react: "19.3.1",

@@ -11,7 +11,7 @@ import { turnsFixture } from "./turns.fixture";
 const { database, make, surroundings, pendingEvent, statusOf } = await turnsFixture();
 const { member, many, stateCounts } = await bulkFixture(database, make);
 
-/** From now on each job of the tenant takes so long to pause. */
+/** Makes pausing each job of the tenant take this long. */
 async function slowDown({ tenantId }: TenantScope, ms: number): Promise<void> {
   await database.query(`create or replace function app.test_slow() returns trigger language plpgsql as $$
     begin if new.tenant_id = '${tenantId}' then perform pg_sleep(${ms} / 1000.0); end if; return new; end $$`);

@@ -9,7 +9,7 @@ import { makeFactory } from "@/lib/testing/rows/factories";
 import { expireTurn, promoteTurn, rescueTurn } from "./due-turns";
 import type { Loop } from "./run-loops";
 
-/** A whole sweep over dead index entries that takes this long runs at most once a second. */
+/** A full sweep that takes this long runs at most once a second. */
 const COSTLY_MS = 50;
 const PAUSE_MS = 20 * COSTLY_MS;
 
@@ -22,7 +22,7 @@ beforeEach(() => database.query("truncate app.live_jobs"));
 const log = createLogger({ process: "scheduler", level: "silent", format: "json" });
 const leader = { leaderId: "the-leader", term: 1 };
 
-/** Runs turns on a database with slow whole sweeps, and counts those sweeps. */
+/** Runs turns on a database with slow full sweeps, and counts those sweeps. */
 function slowed(loop: Loop["turn"], isWhole: (statement: Statement, values: readonly unknown[]) => boolean) {
   let whole = 0;
   const slow = (tx: Transaction): Transaction => ({

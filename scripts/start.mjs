@@ -1,5 +1,5 @@
 // Everything in one command: packages, database, build, processes. `--dev` rebuilds on changes, `--new-demo` first
-// deletes the demo's database. The database stops last, because the processes need it to give back their jobs.
+// deletes the demo's database. The database stops last, because the processes need it to release their jobs.
 // Built-ins only until packages are installed. Start here; `lib/supervisor.mjs` runs the processes, `run.mjs` runs a
 // single one.
 import { constants } from "node:os";
@@ -198,14 +198,14 @@ function onSignal(name) {
   process.exitCode = 128 + constants.signals[name];
 }
 
-/** The processes must end within seconds, because jobs in flight can no longer be given back. */
+/** The processes must end within seconds, because jobs in flight can no longer be released. */
 function onDatabaseExit() {
   supervisor.databaseGone();
   if (!stopBegan) void stopAll(1, "PostgreSQL ended unexpectedly.");
 }
 
 /**
- * Stops the processes first and the database last, because they need it to give back the jobs in flight.
+ * Stops the processes first and the database last, because they need it to release the jobs in flight.
  * @param {number} exitCode
  * @param {string} words
  */

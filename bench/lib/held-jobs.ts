@@ -3,7 +3,7 @@ import type { Child } from "./child";
 import { query } from "./server";
 import type { System } from "./systems";
 
-/** What runs: a handler, one under leases of five seconds, or a command. */
+/** The kind of job: a handler, a handler with leases of five seconds, or a command. */
 export type Kind = "handler" | "brief handler" | "command";
 
 export interface HeldJobs {

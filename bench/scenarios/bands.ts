@@ -70,7 +70,7 @@ interface Asked {
 async function orderOf(system: System, { workers, places, workMs, wanted }: Asked): Promise<number[]> {
   await system.reset();
   for (const [band, { priority }] of BANDS.entries()) {
-    // Twice what its share of the starts is, so that no band comes to an end.
+    // Twice its share of the starts, so that no band runs out of jobs.
     const count = Math.ceil((2 * wanted * (BAND_WEIGHTS[band] ?? 0)) / SUM) + WINDOW;
     await system.client.call("fill", { from: band * TAGS_OF_BAND, count, priority });
   }

@@ -19,7 +19,7 @@ const COSTS: readonly Figure[] = RATES.map(({ name }) => ({
   better: "less",
 }));
 
-/** What accepts jobs: a queue, or a bare table. */
+/** The target of the jobs: a queue or a bare table. */
 interface Target {
   readonly name: string;
   reset(): Promise<unknown>;
@@ -73,7 +73,7 @@ const targetOf = (system: System): Target => ({
   bulks: (work) => system.client.call<Timing>("bulks", work),
 });
 
-/** The least that any queue has to do: one row of the same payload, and a commit. */
+/** The minimum for any queue: one row with the same payload, and a commit. */
 async function openBare(server: BenchServer): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: await server.createDatabase("bench_bare"), max: 20 });
   await pool.query("create table jobs (id uuid primary key default gen_random_uuid(), payload jsonb not null)");

@@ -25,7 +25,7 @@ const workerRoutes = guarded.filter(({ access }) => access === "worker");
 const isTenant = (access: RouteAccess) => /^(?:jobs|triggers|events|webhooks|definitions|assets):/.test(access);
 const tenantRoutes = guarded.filter(({ access }) => isTenant(access));
 const platformRoutes = guarded.filter(({ access }) => access.startsWith("platform:"));
-/** What a viewer may do; where messages of a tenant go, and what they said, is not for everybody to see. */
+/** What a viewer may do. The endpoints and messages of webhooks are not visible to every member. */
 const isRead = (access: RouteAccess) => access.endsWith(":read") && access !== "webhooks:read";
 
 test("B1 only public routes answer a caller without credentials", async () => {
@@ -93,7 +93,7 @@ test("B1 K-5 a worker key opens the worker routes only, and no other credential 
   for (const { method, path } of workerRoutes) {
     for (const caller of callers)
       expectProblem(await web.call(method, path, { ...caller, body: {} }), 403, "forbidden");
-    // An upload's body is the file; what it is for stands in the query.
+    // An upload's body is the file. Its attempt and name are in the query.
     const [status, code] = method === "PUT" ? ([400, "invalid-query"] as const) : ([422, "validation-failed"] as const);
     expectProblem(await web.call(method, path, { key, body: {} }), status, code);
   }

@@ -160,7 +160,7 @@ test("a remote worker uploads in parts and repeats unanswered requests; a lost l
   expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
 
   expect((await put({ name: "empty" }, new Uint8Array())).artifact.size).toBe(0);
-  // Part 1 is missing, so an empty last part ends nothing.
+  // Part 1 is missing, so an empty last part does not complete the artifact.
   await put({ name: "gap", last: "false" }, bytes.subarray(0, 1));
   expect(await put({ name: "gap", part: "2" }, new Uint8Array())).toMatchObject({ status: 409, code: "artifact-gone" });
   expect(await put({ name: "a/../b" }, bytes.subarray(0, 1))).toMatchObject({ status: 422, code: "validation-failed" });

@@ -70,7 +70,7 @@ test("redrive supports a dry run, a definition filter, and another payload for o
   expect(retries.body.data.map((job: { id: string }) => job.id)).toEqual([made.body.id]);
   expect((await get(`/api/v1/jobs?retried_from_id=${edited}`, foreignKey)).body.data).toEqual([]);
   expectProblem(await get("/api/v1/jobs?retried_from_id=mine"), 400, "invalid-query");
-  // What is resolved is put back only by name: the edited one would run with both payloads.
+  // Resolved dead letters are redriven only if the request names that status. Otherwise the edited job would run twice.
   expect((await redrive({ definition_key: "any", status: ["resolved"], dry_run: true })).body.count).toBeGreaterThan(0);
   const action = await redrive({ definition_key: "any" });
   expect([action.status, action.body.action]).toEqual([202, "redrive"]);

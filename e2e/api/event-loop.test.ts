@@ -21,11 +21,11 @@ import {
   times,
 } from "./worst-requests";
 
-/** Five times the tenth of a second for which no request may hold the event loop. */
+/** No request may block the event loop for 100 ms. A busy machine gets five times that. */
 const MOST_MS = 500;
-/** Five times the turn of a list that is masked row by row. */
+/** Five times the longest turn of a list that is masked row by row. */
 const MOST_MS_OF_LIST = 100;
-/** The second time the code is warm, as in a process that has served for a while. */
+/** The second request finds warm code, as in a process that has run for a while. */
 const ROUNDS = 3;
 const MOST_ROUNDS = 12;
 
@@ -108,7 +108,7 @@ test("no query, page or sign-in blocks the event loop of web", async () => {
     () => web.call("POST", "/api/auth/callback/credentials", { body: { ...CREDENTIALS, password: "wrong" } }),
     [200, 302, 400, 401, 403, 422],
   );
-  // With what may be a session, so that pages are rendered.
+  // With a cookie in the form of a session, so that pages are rendered.
   const cookies = (count: number) =>
     [`leasehold.session=${again("A", 43)}`, ...times(count - 1, (at) => `leasehold.session${at}=`)].join(";");
   for (const path of ["/api/auth/session", "/api/auth/csrf", "/t/x/jobs", `/?${again("a&", 199)}`])

@@ -29,7 +29,7 @@ const document = (await web.call("GET", "/api/v1/openapi.json")).body;
 const components: Readonly<Record<string, Schema>> = document.components.schemas;
 const SAYS_NOTHING = new Set(["description", "default", "title", "examples"]);
 
-/** The places of a body that take any JSON, and those that take a number with decimals: `/jobs/0/payload`. */
+/** Pointers to fields that take any JSON or a decimal number, such as `/jobs/0/payload`. */
 function* doors(given: Schema, at = "", seen: readonly string[] = []): Generator<{ at: string; isFree: boolean }> {
   const name = given.$ref?.replace(/^.*\//, "");
   if (name !== undefined && seen.includes(name)) return;
@@ -46,7 +46,7 @@ function* doors(given: Schema, at = "", seen: readonly string[] = []): Generator
   if (typeof schema.additionalProperties === "object") yield* doors(schema.additionalProperties, `${at}/any`, within);
 }
 
-/** The JSON text of a body that holds a text at a place. */
+/** Returns the JSON text of a body with the given text at a pointer. */
 function bodyWith(at: string, json: string): string {
   const steps = at.split("/").slice(1).toReversed();
   return steps.reduce((inner, step) => (step === "0" ? `[${inner}]` : `{${JSON.stringify(step)}:${inner}}`), json);
@@ -76,7 +76,7 @@ test("every field that takes arbitrary JSON or a decimal refuses a number that w
   for (const { route, method, url, as, at, isFree } of DOORS) {
     if (`${route} ${at}` === CLEANED || seen.has(`${route} ${at}`)) continue;
     seen.add(`${route} ${at}`);
-    // Every kind of number where anything goes; one suffices where the schema bounds numbers.
+    // Fields for any JSON get every kind of number. One kind suffices where the schema bounds numbers.
     for (const number of isFree ? NUMBERS : NUMBERS.slice(2, 3)) {
       const body = bodyWith(at, isFree ? `{"n":[${number}]}` : number);
       const answer = await web.call(method, url, { key: as, body });

@@ -13,7 +13,7 @@ const user = await make.user({ roles: { [acme.id]: "admin" } });
 const { key } = await make.key(user, { tenantId: acme.id });
 const web = await startWeb(database);
 const MIB = 1024 * 1024;
-/** The first request finds a server that has done nothing yet. */
+/** The first request reaches a server without warm code. */
 const ANSWERS_WITHIN_MS = 20_000;
 
 test.each([

@@ -18,7 +18,7 @@ const LOGINS = { web: "DATABASE_AUTH_URL", worker: "DATABASE_WORKER_URL", schedu
 const start = (name: ProcessName, env: Record<string, string> = {}, on: StartOptions["database"] = database) =>
   startProcess(name, { database: on, env: { SHUTDOWN_GRACE_SECONDS: "3", ...env } });
 
-/** What a process says that ends with code 1 instead of becoming ready. */
+/** Returns the output of a process that exits with 1 instead of becoming ready. */
 async function refusal(...args: Parameters<typeof start>): Promise<string> {
   const said = await start(...args).then(
     () => `${args[0]} became ready`,

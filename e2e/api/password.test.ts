@@ -67,7 +67,7 @@ test("of two concurrent changes one succeeds", async () => {
     passwords.map((password) => change(cookie, { current_password: user.password, new_password: password })),
   );
   const made = answers.findIndex((answer) => answer.status === 200);
-  // The loser found its session ended when it came late, and another password when it came together with the winner.
+  // A late loser finds its session ended. A concurrent loser finds another password.
   expect([401, 422]).toContain(answers[1 - made]?.status);
   await web.login({ ...user, password: passwords[made] ?? "" });
 });

@@ -65,7 +65,7 @@ describe("the long poll", () => {
     const { id } = await enqueue({ definition_key: definition });
     const admin = new pg.Client({ connectionString: database.adminUrl });
     await admin.connect();
-    // The definition is read after the claim, and has to wait here.
+    // The definition is read after the claim, so the request waits here.
     await admin.query("begin; lock table app.job_definition_versions in access exclusive mode");
     const body = { worker: { name: "gone" }, definitions: [definition], wait_seconds: 10 };
     const leave = await leaveWhileWaiting(workerKey, body);
@@ -111,7 +111,7 @@ describe("the long poll", () => {
     const body = { worker: { name: "one" }, definitions: [definition], wait_seconds: 30 };
     const clients = await Promise.all(Array.from({ length: 20 }, () => leaveWhileWaiting(workerKey, body)));
     const ask = () => post("jobs/claim", { ...body, wait_seconds: 1 });
-    // On a busy machine one of them may have been told to come again, so others take its place.
+    // On a busy machine one of them may have been refused with Retry-After, so another one is opened.
     const isFull = async () => {
       if ((await ask()).status === 429) return true;
       clients.push(await leaveWhileWaiting(workerKey, body));
@@ -142,7 +142,7 @@ test("on shutdown waiting claims return no jobs at once", async () => {
   expect(rows).toEqual([]);
 });
 
-/** Sends a claim through a proxy that takes the whole answer and hands on none of it; returns what was lost. */
+/** Sends a claim through a proxy that reads the whole answer and forwards none of it. Returns the lost answer. */
 async function claimThroughDroppingProxy(url: string, key: string, definition: string): Promise<string> {
   const { hostname, port } = new URL(url);
   let onAnswer: (text: string) => void = () => undefined;

@@ -8,7 +8,7 @@ const make = accountsIn(database);
 const acme = await make.tenant("acme");
 const person = () => make.user({ roles: { [acme.id]: "member" } });
 const [web, other] = await Promise.all([startWeb(database), startWeb(database)]);
-/** Two seconds are promised; a busy machine gets five times that. */
+/** The guarantee is two seconds. A busy machine gets five times that. */
 const ENDS_WITHIN_MS = 10_000;
 
 const open = new Set<AbortController>();
@@ -17,7 +17,7 @@ afterEach(() => {
   open.clear();
 });
 
-/** Opens a stream; `ended` resolves with the reason that the server gave. */
+/** Opens a stream. `ended` resolves with the reason that the server gave. */
 async function follow(on: Web, headers: Record<string, string>) {
   const controller = new AbortController();
   open.add(controller);

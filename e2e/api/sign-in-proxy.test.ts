@@ -14,7 +14,7 @@ const acme = await make.tenant("acme");
 const person = () => make.user({ roles: { [acme.id]: "member" } });
 const web = await startWeb(database, { TRUSTED_PROXIES: "127.0.0.0/8,192.0.2.0/24" });
 
-/** A proxy as any other: it appends the address of its client, which a test says in a header, to X-Forwarded-For. */
+/** Like any proxy, appends the address of its client to X-Forwarded-For. Tests give the address in a header. */
 const proxy = createServer((req, res) => {
   const { "test-client": client = "", ...headers } = req.headers;
   const forwarded = [headers["x-forwarded-for"], client].filter(Boolean).join(", ");
@@ -26,7 +26,7 @@ const proxy = createServer((req, res) => {
   inner.on("error", () => res.destroy());
   req.pipe(inner);
 });
-// Longer than this process may be busy: a connection that is closed in the moment of its next use is an error of fetch.
+// Longer than this process may be busy, because fetch fails when a connection closes just before its next use.
 proxy.keepAliveTimeout = 60_000;
 proxy.listen(0, "127.0.0.1");
 await once(proxy, "listening");
@@ -135,7 +135,7 @@ test("a flood of sign-ins from one network blocks neither another network nor a 
     isOver = true;
     await flood;
   }
-  // 503: on a busy machine an attempt may take longer than the route has.
+  // 503: on a busy machine an attempt may exceed the route's time limit.
   for (const status of statuses) expect([401, 429, 503]).toContain(status);
   expect(statuses).toContain(429);
 }, 120_000);

@@ -65,7 +65,7 @@ describe("making triggers", () => {
 });
 
 describe("expressions and zones at this door", () => {
-  // Real time: what is refused must be refused at once. 100 ms with ten times slack for a busy machine.
+  // Real time, because a refusal must be immediate: 100 ms, and ten times that on a busy machine.
   test("CRON-21 impossible dates are refused within a second, in a new trigger, a change and a preview", async () => {
     const { id } = await made();
     for (const expr of ["0 0 30 2 *", "0 0 31 4 *", "0 0 31 2,4,9 *"]) {

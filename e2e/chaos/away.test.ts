@@ -21,7 +21,7 @@ suite("R-6 workers that start again before a backlog drain it, and every tenant 
   await arena.pause(AWAY_MS, AWAY_MS);
   await Promise.all(Array.from({ length: WORKERS }, () => arena.startWorker(build)));
   const verify = async () => {
-    // While every tenant still had work: the first half of what was started.
+    // The first half of the starts, while every tenant still had work.
     const rows = await arena.database.query<{ tenant_id: string }>(
       "select tenant_id from app.job_attempts where tenant_id <> $2 order by started_at limit $1",
       [(TENANTS * JOBS_EACH) / 2, arena.scope.tenantId],

@@ -32,13 +32,13 @@ suite("rolling deploys: no job loses an attempt to a worker that does not know i
       expect((await worker.stop()).code).toBe(0);
     }
     running = next;
-    // The definition itself changes as well; what waits keeps the version that it was accepted with.
+    // The definition changes as well. Waiting jobs keep the version they were accepted with.
     const patch = { timeoutSeconds: 30 + deploy };
     await updateDefinition(arena.factory.platform, arena.scope.actor, { id: fresh.id, patch });
   }
   await start("new");
   const verify = async () => {
-    // A worker that a busy machine keeps from renewing loses a lease as well; that is not what a wrong one would do.
+    // A worker on a busy machine may lose a lease too. That is not the failure this test looks for.
     const unhappy =
       "select job_id, status, error_text from app.job_attempts where status not in ('succeeded', 'released', 'worker_lost')";
     expect(await arena.database.query(unhappy)).toEqual([]);
@@ -46,7 +46,7 @@ suite("rolling deploys: no job loses an attempt to a worker that does not know i
   return { arena, told: `${DEPLOYS} deploys`, verify };
 });
 
-/** Two versions of the commands: the new one has one more. */
+/** Writes two versions of the commands file. The new one has one more command. */
 function commandFiles(base: string, file: string): { readonly old: string; readonly new: string } {
   const commands = JSON.parse(readFileSync(file, "utf8"));
   const folder = path.join(base, "versions");

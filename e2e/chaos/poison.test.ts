@@ -45,7 +45,7 @@ suite("R-8 each poison job ends as a dead letter, leaves no process behind, and 
     }
     const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
     expect(await arena.database.query(others, [poisoned])).toEqual([]);
-    // Output is stored as it was written; what only looks like a secret is masked wherever it is shown.
+    // Output is stored as written. Text that only resembles a secret is masked when it is shown.
     const tails = await arena.database.query<{ tail: string }>(
       "select stdout_tail as tail from app.job_attempts where stdout_tail like '%hunter2%'",
     );
@@ -64,7 +64,7 @@ suite(
     await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 3, retry });
     const neighbour = await arena.factory.tenant("neighbour");
     await arena.startScheduler();
-    // Each of these is an end of a process, so nothing but the heap limits it.
+    // Each of these jobs kills its process, so only the heap limits its memory.
     const env = { ...build, WORKER_MEMORY_LIMIT_MB: "0", NODE_OPTIONS: `--max-old-space-size=${MOST_HEAP_MB}` };
     let isOver = false;
     let crashes = 0;

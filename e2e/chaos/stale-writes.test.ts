@@ -4,7 +4,7 @@ import { inspect } from "@/lib/testing/checker";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
 import { type Arena, LEASE_SECONDS, NO_FENCE, openArena } from "./arena";
 
-/** What a holder writes, and what of a job makes it write that. */
+/** The writes of a lease holder, each with the job that causes it. */
 const WRITES: readonly {
   readonly statement: string;
   readonly payload: Record<string, unknown>;
@@ -42,8 +42,8 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
           ])
         )[0] ?? "";
       let jobId = await enqueue();
-      // A worker marks its first start that its claim did not; later ones are noted. The first job has a later one too if a
-      // busy machine lets its lease expire before it starts: then the worker is stopped with this job.
+      // A worker stores its first begin outside a claim by itself, and later begins with a mark. If the first lease
+      // expires on a busy machine before its job begins, the worker stops at this job's mark.
       if (statement === "mark_begun" && (await endsBeforeStop(arena, worker, jobId))) jobId = await enqueue();
       return { statement, key, worker, until, jobId };
     }),

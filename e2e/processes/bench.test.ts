@@ -18,7 +18,7 @@ test("the engine's benchmarks finish and print their figures", async () => {
   const output = await bench(...scenarios, "--jobs", "100", "--rounds", "1");
   for (const scenario of scenarios) expect(output).toContain(`### ${scenario}`);
   const rows = output.split("\n").filter((line) => line.startsWith("| leasehold |"));
-  // That of depth has no systems, and that of enqueue is two.
+  // The table of depth has no systems, and enqueue has two tables.
   expect(rows).toHaveLength(scenarios.length);
   for (const row of rows) expect(row).toMatch(/^\| leasehold \| [1-9][\d,.]*/);
   expect(output).toMatch(/^\| 1000 \| 1,000 \| \d/m);

@@ -11,9 +11,9 @@ import { insertEndpoint } from "@/lib/webhooks/endpoints";
 import { makeSealer } from "@/lib/webhooks/seal";
 import { openStage } from "./stage";
 
-/** Five times the tenth of a second for which nothing may hold an event loop. */
+/** No work may block an event loop for 100 ms. A busy machine gets five times that. */
 const MOST_MS = 500;
-/** The later times the code is warm, as in a process that has run for a while. */
+/** Later runs find warm code, as in a process that has run for a while. */
 const ROUNDS = 3;
 const MB = 1024 * 1024;
 const PEM = "-----BEGIN PRIVATE KEY-----";
@@ -42,7 +42,7 @@ afterAll(() => {
   console.info(`Event loops were held for at most\n${sorted.slice(0, 8).join("\n")}`);
 });
 
-/** Does something a few times and fails if it held the event loop of the process each time. */
+/** Repeats an action and fails if it blocked the event loop of the process each time. */
 async function expectShort(name: string, process: TestProcess, work: () => Promise<unknown>): Promise<void> {
   let ms = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -99,7 +99,7 @@ describe("no output of a command blocks the event loop of its worker", () => {
       const payload = { kind: "print", bytes: 1, until: "/", ...what };
       const jobId = await stage.enqueue("neighbour", payload, { maxAttempts: 1 });
       await stage.settled(jobId, 90_000);
-      // It came to the end of what it prints, also where what it printed fails the job.
+      // The command printed everything, even if its output fails the job.
       expect(await stage.attempts(jobId)).toMatchObject([{ exitCode: 0 }]);
     });
   });
@@ -189,7 +189,7 @@ describe("neither schedules nor events block the event loop of the scheduler", (
       payload_template: { all: keyed(9_000) },
     });
     await expectShort("many instants", scheduler, async () => {
-      // Other instants than before, of the last quarter of an hour.
+      // Instants of the last quarter of an hour that were not used before.
       await stage.database.query(
         `update app.job_triggers set anchor_at = anchor_at + interval '137 ms', is_enabled = true,
            next_run_at = anchor_at + interval '137 ms' + floor(extract(epoch from app.now() - anchor_at) - 900) * interval '1 s'
@@ -234,7 +234,7 @@ describe("neither schedules nor events block the event loop of the scheduler", (
         Array.from({ length: 2 }, () => ({ name: "many.keys", data })),
         {},
       );
-      // As an event that a process left when it ended.
+      // Like an event left by a process that ended.
       await stage.database.query("update app.events set status = 'pending' where tenant_id = $1", [
         stage.scope.tenantId,
       ]);

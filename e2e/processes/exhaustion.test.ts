@@ -4,7 +4,7 @@ import { startProcess, waitFor } from "@/lib/testing/processes";
 import { accountsIn } from "@/lib/testing/rows/accounts";
 import { openStage } from "./stage";
 
-/** How long the server takes no connection. */
+/** How long the server has no free connection. */
 const FULL_MS = 3000;
 const NEVER_A_500 = /an uncaught error|"status":500/;
 
@@ -29,7 +29,7 @@ test("R-10 while the server has no free connection the API answers 503 with Retr
   expect(first.status).toBe(201);
   await stage.settled(first.id);
 
-  // Only the administrator gets through, as when every connection is taken.
+  // Only the administrator can connect, as when every connection is in use.
   await database.query(`alter database ${database.name} connection limit 0`);
   await database.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",

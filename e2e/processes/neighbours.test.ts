@@ -8,7 +8,7 @@ import { openStage } from "./stage";
 
 /** Jobs of the other tenant, one after the other. */
 const JOBS = Number(process.env.NEIGHBOUR_JOBS ?? 5);
-/** Promised is a second; a busy machine gets five. */
+/** The guarantee is one second. A busy machine gets five. */
 const MOST_DELAY_MS = 5000;
 const HOSTILE_BYTES = 13 * 1024 * 1024;
 

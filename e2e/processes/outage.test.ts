@@ -52,7 +52,7 @@ describe("LEASE-25 every connection is cut twenty times while jobs run", async (
     for (let n = 0; n < 11; n += 1) {
       const job = await stage.settled(await stage.enqueue("quick"));
       waits.push((job.startedAt?.getTime() ?? 0) - job.queuedAt.getTime());
-      await sleep(n * 37); // at many places of the poll's rhythm
+      await sleep(n * 37); // at different phases of the poll interval
     }
     const median = waits.toSorted((a, b) => a - b)[5] ?? Number.NaN;
     console.info(`from enqueue to start: median ${median} ms`);
@@ -96,7 +96,7 @@ describe("LEASE-11 PostgreSQL stops immediately while jobs run", async () => {
   const stage = await openStage({ on: database });
   await stage.define("patient", { commandKey: "act", leaseSeconds: 30 });
 
-  /** A crash of the server, which comes back at the same port after a while. */
+  /** Crashes the server, which starts again on the same port after a while. */
   async function outage(ms: number): Promise<void> {
     const { port } = server;
     process.kill(server.pid, "SIGQUIT");
@@ -153,14 +153,14 @@ describe("LEASE-11 PostgreSQL stops immediately while jobs run", async () => {
   });
 });
 
-/** Fails when the second attempt began while the first one still did something. */
+/** Fails if the second attempt began before the first one stopped. */
 function expectOneAfterTheOther(diary: string): void {
   const lines = readDiary(diary);
   const timesOf = (wanted: number) => lines.filter(({ attempt }) => attempt === wanted).map(({ at }) => at);
   expect(Math.max(...timesOf(1))).toBeLessThan(Math.min(...timesOf(2)));
 }
 
-/** The server's process that renews the leases of the one worker. */
+/** Returns the server process that renews the leases of the worker. */
 async function renewerOf({ database }: Stage): Promise<number | undefined> {
   const [renewer] = await database.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and application_name = 'leasehold leases'`,
@@ -168,7 +168,7 @@ async function renewerOf({ database }: Stage): Promise<number | undefined> {
   return renewer?.pid;
 }
 
-/** Enqueues until `during` is over; returns the ids that the queue has acknowledged. */
+/** Enqueues until `during` resolves. Returns the acknowledged ids. */
 async function keepEnqueueing(stage: Stage, during: (soFar: string[]) => Promise<void>): Promise<string[]> {
   const acknowledged: string[] = [];
   let over = false;

@@ -83,7 +83,7 @@ const bytesOf = (facts: ReadonlyMap<string, { size: number }>) =>
   [...facts.values()].reduce((sum, { size }) => sum + size, 0);
 const nothing = { added: 0, changed: 0, removed: 0, unchanged: 0 };
 
-// One folder, one story: each test goes on where the one before it stopped.
+// One folder, one story: each test continues where the previous one stopped.
 describe("sync-folder and checksum-report on a real folder", () => {
   test("sync-folder finds exactly the files that find and sha256sum find", async () => {
     const facts = tree.facts();
@@ -160,7 +160,7 @@ describe("sync-folder and checksum-report on a real folder", () => {
   });
 });
 
-/** All that a job wrote to its standard output, as the API tells it. */
+/** Returns the standard output of a job from the API. */
 async function printed(jobId: string): Promise<string> {
   const bodies: string[] = [];
   for (let after = ""; ; ) {
@@ -203,7 +203,7 @@ describe("a real CSV file", () => {
   }, 150_000);
 });
 
-/** Writes a CSV of at least that many bytes, every ten-thousandth line of it broken; returns what is in it. */
+/** Writes a CSV of at least that many bytes in which every ten-thousandth line is broken. Returns its counts. */
 function writeCsv(file: string, bytes: number): { rows: number; rejects: number[] } {
   const fd = openSync(file, "w", 0o644);
   const note = "x".repeat(200);

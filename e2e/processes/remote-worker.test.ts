@@ -39,7 +39,7 @@ afterEach(async () => {
   await Promise.all(workers.splice(0).map(({ exited }) => exited));
 });
 
-/** Starts a Python worker and waits until web has heard of it. */
+/** Starts a Python worker and waits until web lists it. */
 async function startPython(label: string, { script = PROBE, concurrency = 4 } = {}): Promise<PythonWorker> {
   const own = { LEASEHOLD_URL: web.url, LEASEHOLD_WORKER_KEY: key, LABEL: label, CONCURRENCY: String(concurrency) };
   const env = { ...plainEnvironment(), ...own };
@@ -197,7 +197,7 @@ describe("a Python worker that stops or freezes", () => {
   });
 
   test("LEASE-01 frozen past its lease, its late end is refused, and it continues with other jobs", async () => {
-    // One place, so that no claim of it waits while it is frozen.
+    // One slot, so that none of its claims waits while it is frozen.
     const first = await startPython("first", { concurrency: 1 });
     const diary = stage.diaryFile("frozen");
     const until = `${diary}.until`;

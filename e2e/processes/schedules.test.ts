@@ -8,7 +8,7 @@ const stage = await openStage();
 const { database, scope } = stage;
 const { query } = database;
 const schedules = scheduleFixture(database, stage.factory);
-/** Gives a process another idea of what time it is. */
+/** Shifts the clock of a process. */
 const skewed = (ms: number) => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
     `const now = Date.now; Date.now = () => now() + (${ms});`,
@@ -49,7 +49,7 @@ const cutLeadership = () =>
      where l.locktype = 'advisory' and l.granted and a.application_name = 'leasehold leadership' and a.datname = current_database()`,
   );
 
-/** A schedule of each second, all of whose instants are to run. */
+/** A schedule for every second that catches up on all instants. */
 const eachSecond = (columns: Record<string, unknown> = {}) =>
   schedules.trigger(scope, {
     schedule_type: "interval",
@@ -66,7 +66,7 @@ const fires = async (id: string, more: number) => {
   await waitFor(async () => (await count(id)) >= wanted, { withinMs: 30_000, what: `${more} more instants` });
 };
 
-/** Each second from the first to the last has one firing and one job of its own. */
+/** Fails unless each second from the first to the last has one firing and one job. */
 async function expectEachOnce(id: string): Promise<void> {
   await query(
     "update app.job_triggers set is_enabled = false, next_run_at = null, following_run_at = null where id = $1",
@@ -151,7 +151,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
     );
     expect(made.length).toBeGreaterThan(3);
     for (const { v, began } of made) {
-      // An edit that was committed while the turn began may or may not be in it.
+      // A turn may or may not see an edit that was committed as it began.
       expect(v).toBeGreaterThanOrEqual(Math.max(...saved.filter(({ at }) => at < began).map((one) => one.v)) - 1);
     }
     expect(made.at(-1)?.v).toBe(20);

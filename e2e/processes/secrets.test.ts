@@ -33,11 +33,11 @@ type Settings = Record<string, string>;
 interface Way {
   readonly asUser: boolean;
   readonly command: readonly string[];
-  /** Settings besides those of the stage, given a folder for files with secrets. */
+  /** Returns additional settings, given a folder for files with secrets. */
   readonly settings: (config: string) => Settings;
 }
 
-/** As `npm run worker` does it, and as the image does: its entry, and the command of its worker. */
+/** Starts like `npm run worker` and like the image: its entry point and its worker's command. */
 const script = /^exec (.*)$/.exec(JSON.parse(readFileSync("package.json", "utf8")).scripts.worker)?.[1] ?? "";
 const [, entry = "the Dockerfile has no entry"] =
   /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
@@ -62,7 +62,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     settings: (config) => ({ ...secrets, SECRETS_FILE: path.join(config, "worker.env") }),
   },
 };
-/** Secrets in the environment, and no namespace: what must be found then. */
+/** Secrets in the environment without a namespace: the search must find them. */
 const WEAK: Way = {
   asUser: true,
   command: ["node", "dist/test/worker.mjs"],
@@ -115,7 +115,7 @@ interface Sought {
   readonly seen: Readonly<Record<string, number>>;
 }
 
-/** Reading the pipes of a process takes from it what is in them, so only where none is expected to be reached. */
+/** Reading the pipes of a process consumes their contents, so this is only for processes out of reach. */
 async function seek(own: string, pipes = true): Promise<Sought> {
   const jobId = await stage.enqueue("seek", { reversed, folders: [own, tmpdir()], pipes });
   const job = await stage.settled(jobId, 90_000);

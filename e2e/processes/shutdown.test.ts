@@ -61,7 +61,7 @@ test("jobs that a slow database returns to a worker's last claim are released un
   });
   const locker = new pg.Client({ connectionString: stage.database.adminUrl });
   await locker.connect();
-  // What was accepted is read by claims, and neither by polls nor when a job's time comes.
+  // Claims read app.jobs. Polls and promotions do not.
   await locker.query("begin; lock table app.jobs in access exclusive mode");
   const claiming = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
     and query like 'with picked%'`;
@@ -105,7 +105,7 @@ test("OPS-03 a second signal exits at once with 143 and leaves no process behind
   await stage.running(jobId);
   worker.signal("SIGTERM");
   await waitFor(() => worker.output().includes("draining"));
-  await sleep(250); // closer together, two signals count as one wish
+  await sleep(250); // two signals closer together count as one
   expect(worker.child.exitCode).toBeNull();
   worker.signal("SIGTERM");
   const second = Date.now();
@@ -133,7 +133,7 @@ describe("OPS-03 SIGTERM before a process is ready", () => {
         const { child, output } = bare;
         await sleep(afterMs);
         const { code, signal, tookMs } = await terminate(bare);
-        // Before it has taken over its signals, the signal itself ends it.
+        // Before the process handles signals, the signal itself ends it.
         expect([0, "SIGTERM"], `after ${afterMs} ms: ${output()}`).toContain(signal ?? code);
         expect(tookMs).toBeLessThan(5000);
         expect(output()).not.toMatch(/"level":"(?:error|fatal)"/);

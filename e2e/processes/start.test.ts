@@ -40,7 +40,7 @@ async function ask(text: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** Jobs whose handlers run for a minute and do not hear that they should stop. */
+/** Starts jobs whose handlers run for a minute and ignore the request to stop. */
 async function runDeafJobs(): Promise<void> {
   const { base_url, api_keys } = readJson("demo.json");
   const post = async (route: string, key: string, body: unknown) => {
@@ -67,7 +67,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 });
 
-// One installation, one story: each test goes on where the one before it stopped.
+// One installation, one story: each test continues where the previous one stopped.
 describe.skipIf(!hasProc)("npm start", () => {
   test("starts all processes although port 3000 is in use, and prints the actual URL", async () => {
     blocker = createServer()

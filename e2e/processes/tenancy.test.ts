@@ -38,7 +38,7 @@ beforeAll(async () => {
   mine = await enqueueInB();
 });
 
-/** Rows as a folder's inventory and an imported list would leave them. */
+/** Inserts rows as an inventory and an import would. */
 async function addFiles(tenantId: string, name: string): Promise<void> {
   await stage.database.query(
     `with provider as (
@@ -61,7 +61,7 @@ const reads = Object.entries(ROUTES)
   .map(([path]) => path);
 const foreign = () => [CANARY, a.id, ...Object.values(jobs)];
 
-/** Every way to ask a route for what is A's. */
+/** Every request of a route that could return data of A. */
 function addresses(path: string): string[] {
   const filled = path.includes("[jobId]")
     ? Object.values(jobs).map((id) => path.replace("[jobId]", id))
@@ -152,7 +152,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     await stage.settled(foreignJob);
     const own = await enqueueInB();
     await waitFor(() => heard.includes(own), { what: "the event of B's own job" });
-    await sleep(1000); // what came late would come now
+    await sleep(1000); // a late event would arrive now
     controller.abort();
     await reading;
     expectNothingOfA(heard, "the stream");

@@ -123,7 +123,7 @@ describe("a worker that is stopped and resumes after its leases expired", () => 
   });
 });
 
-/** All that a worker could write about jobs. */
+/** Returns all rows that a worker could write about jobs. */
 async function everything(ids: readonly string[]): Promise<unknown> {
   const all = async (table: string) =>
     stage.database.query(`select t::text as row from app.${table} t where job_id = any ($1::uuid[]) order by 1`, [ids]);
@@ -135,7 +135,7 @@ async function outcomes(jobs: Record<string, string>): Promise<Record<string, st
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** A registered folder whose walk shows its first rows soon and then takes seconds: big files come last. */
+/** Registers a folder whose walk returns its first rows at once and then takes seconds, because big files come last. */
 async function makeProvider(): Promise<{ providerId: string; count: number }> {
   const folder = path.join(stage.base, "files");
   mkdirSync(folder);

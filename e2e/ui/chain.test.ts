@@ -43,7 +43,7 @@ interface Line {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** The receiver of the documentation, which answers 401 to what is not signed with the secret. */
+/** The receiver of the documentation, which answers 401 to messages not signed with the secret. */
 function startReceiver(secret: string, port: string) {
   const lines: Line[] = [];
   const child: ChildProcess = spawn(process.execPath, ["docs/examples/webhook-receiver.mjs", port], {
@@ -55,7 +55,7 @@ function startReceiver(secret: string, port: string) {
   return lines;
 }
 
-/** A port that is free now. */
+/** Returns a free port. */
 async function freePort(): Promise<string> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -95,7 +95,7 @@ test("Z-05 an image put into a folder causes a signed webhook, and the browser s
       data: { images_added: "{{event.images_added}}", correlation_id: "{{meta.correlation_id}}" },
     },
   });
-  // The first look is where the folder starts from.
+  // The first scan records the folder's initial state.
   const watched = () =>
     stage.database.query("select 1 from app.provider_watches where provider_id = $1", [provider.id]);
   await waitFor(async () => (await watched()).length === 1, { withinMs: 30_000, what: "the first look at the folder" });

@@ -130,7 +130,7 @@ describe("a job in the browser", () => {
     await page.getByRole("button", { name: "Retry", exact: true }).click();
     await state.getByText(/run 2/).waitFor();
     await state.getByText("Dead letter").waitFor();
-    // Shown by itself soon after the reader's own retry, and offered later.
+    // Shown automatically soon after the reader's own retry, and offered later.
     const shown = page.getByRole("heading", { name: "#2" });
     await shown.or(page.getByRole("button", { name: "1 new attempt – show" })).waitFor();
     await context.close();

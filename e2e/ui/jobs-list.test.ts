@@ -189,12 +189,12 @@ describe("the list of jobs", () => {
   });
 });
 
-/** Rows are there before the page hears what a reader does with them. */
+/** Waits until the page handles events, because its rows are visible earlier. */
 async function live(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Live\./ }).waitFor();
 }
 
-/** Asks for the rows that wait. */
+/** Shows the waiting rows. */
 async function showNew(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^\d+ new jobs? – show$/ }).click();
 }

@@ -18,7 +18,7 @@ describe("signing in", () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
     await context.clearCookies();
-    // A poll may find it out first, and its dialog then lies over the link.
+    // A poll may notice it first, and its dialog then covers the link.
     await page.locator('a[href="/t/acme/jobs/dead-letters"]').first().dispatchEvent("click");
     await page.waitForURL(/\/login\?callbackUrl=%2Ft%2Facme%2Fjobs$/);
     await logIn(page, stage.people.admin);
@@ -106,7 +106,7 @@ describe("signing in", () => {
     await page.getByRole("button", { name: "New job" }).click();
     await page.getByLabel("lines").fill('["kept"]');
     await stage.database.query("update app.sessions set revoked_at = now()");
-    // A poll may find it out first, and its dialog then lies over the button.
+    // A poll may notice it first, and its dialog then covers the button.
     await page.getByRole("button", { name: "Enqueue job" }).dispatchEvent("click");
     const dialog = page.getByRole("dialog", { name: "Your session has ended" });
     await dialog.getByLabel("Password").fill(stage.people.admin.password);

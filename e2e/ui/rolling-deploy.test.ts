@@ -46,7 +46,7 @@ function openBalancer(): Promise<Server> {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
 }
 
-/** Another build of the pages: the same program, but none of its scripts and styles has a name of the first one. */
+/** Creates another build of the pages: the same program with other names for all scripts and styles. */
 function secondBuild(): string {
   const base = mkdtempSync(path.join(tmpdir(), "leasehold-second-build-"));
   afterAll(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));

@@ -4,7 +4,7 @@ import { openStage } from "./stage";
 
 const stage = await openStage({ worker: false });
 
-/** Answers the next question of the browser; resolves to its kind. */
+/** Answers the browser's next dialog. Resolves to its type. */
 const answer = (page: Page, leaves: boolean) =>
   new Promise<string>((resolve) => {
     page.once("dialog", async (dialog) => {

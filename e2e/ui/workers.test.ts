@@ -4,10 +4,10 @@ import { openStage } from "./stage";
 
 const stage = await openStage({ worker: false });
 
-/** How often the page reads the fleet; the tests move its clock on by as much. */
+/** Poll interval of the page. The tests advance its clock by this. */
 const POLL_MS = 15_000;
 
-/** Opens the page again with a clock that the test can move. */
+/** Reloads the page with a clock that the test can move. */
 async function withClock(page: Page): Promise<void> {
   await page.clock.install();
   await page.goto("/platform/workers");

@@ -181,7 +181,7 @@ describe("a delivery", () => {
     expect(receiver.received.length).toBe(before + 2);
     await delivered(id, "webhook.test");
     expect(receiver.received.length).toBe(before + 3);
-    // A message sent before is sent again; naming another message's id is not enough.
+    // A message that was sent before is sent again. Another message's id is not enough.
     const again = async (message_id: string, type: string) => {
       const payload = { endpoint_id: id, type, data: {}, message_id };
       const job = await make.job(scope, { definitionKey: "deliver-webhook", payload });

@@ -32,7 +32,7 @@ afterAll(async () => {
   await make.close();
 });
 
-/** Rows of deliveries that a statement reads in vain. */
+/** Rows of deliveries that a statement reads and discards. */
 async function readInVain(text: string, values: unknown[]): Promise<number> {
   await client.query("begin");
   await client.query("select set_config('app.current_tenant_id', $1, true)", [tenantId]);

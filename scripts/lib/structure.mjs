@@ -1,4 +1,4 @@
-// What a reader has to cope with, counted: how full folders are, how long files and functions are, what is defined twice.
+// Counts that show how hard the code is to read: sizes of folders, files and functions, names defined twice, phrases.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ const SOURCE = /\.(?:ts|tsx|mjs|cjs)$/;
 const TEST = /\.(?:test|fixture)\.tsx?$|^e2e\//;
 /** Functions are as long as their bodies, without blank lines and comments. */
 const LONG_FUNCTION = 50;
-/** Next.js finds these by their names, and asks for exports of the same names in each. */
+/** Next.js finds these files by name and requires the same export names in each. */
 const ROUTE = /^app\/.*\/?(?:route|page|layout|loading|error|not-found|template)\.tsx?$|^app\/[^/]*\.tsx?$/;
 
 /** Phrases that make a reader guess the subject, with what to write instead. Constants in capitals are no prose. */
@@ -37,7 +37,7 @@ const UNIX_USER_FILE = "lib/execution/process/work-folder.test.ts";
 /** @typedef {{ readonly name: string, readonly lines: number, readonly isReact: boolean }} LongFunction */
 
 /**
- * @returns the figures, each as a list of what makes it up
+ * @returns each figure as the list of its items
  */
 export function structure() {
   const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {

@@ -8,7 +8,7 @@ test("folders have at most 20 source files directly in them, and files at most 3
   expect(found.longFiles).toEqual([]);
 });
 
-// Bounds that only ever fall.
+// These bounds may only fall.
 test("few functions except React components and hooks are longer than 50 lines", () => {
   expect(found.longFunctions.filter(({ isReact }) => !isReact).length).toBeLessThanOrEqual(4);
   expect(found.longFunctions.length).toBeLessThanOrEqual(44);

@@ -146,7 +146,7 @@ describe("a claimer", () => {
   test("while full polls are costly, finds new jobs without one, also of a better priority, and others with the next, which `*` requests", async () => {
     const wholePolls: unknown[] = [];
     const froms: unknown[] = [];
-    // Takes as long as a poll that reads over 300,000 dead index entries.
+    // Takes as long as a poll that reads 300,000 dead index entries.
     const run = async <R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]> => {
       if (statement.name.startsWith("claim_jobs")) froms.push(...((values?.[5] ?? []) as unknown[]));
       const rows = await make.worker.run<R>(statement, values);

@@ -41,7 +41,7 @@ test("while full polls are costly, they take a twentieth of the time, and lanes 
   expect(seconds(directory.fromOf(1, 1500))).toBe(-5);
   directory.readUpTo(1, { sortKey: 500.5, whole: false, now: 1600 });
   expect(seconds(directory.fromOf(1, 3000))).toBe(295);
-  // An empty lane keeps its mark, so that the next read finds a new job at its place in the order.
+  // An empty lane keeps its mark, so that the next read finds a new job in order.
   directory.readDry(1, undefined);
   expect([directory.lanes(), seconds(directory.fromOf(1, 9000))]).toEqual([[], 295]);
   // A new job with a better priority: one read begins there, and the next read begins at the old mark.
@@ -49,7 +49,7 @@ test("while full polls are costly, they take a twentieth of the time, and lanes 
   expect([directory.lanes().length, seconds(directory.fromOf(1, 9000))]).toEqual([1, -605]);
   directory.readDry(1, 499);
   expect(seconds(directory.fromOf(1, 9000))).toBe(295);
-  // A whole poll moves the mark to the lane's first job, even if that job sorts before the mark.
+  // A full poll moves the mark to the lane's first job, even if that job sorts before the mark.
   directory.polled([{ ...lane(1), head: 400 }], { now: 10_000, tookMs: 3000 });
   expect(seconds(directory.fromOf(1, 10_000))).toBe(-60_005);
   expect([directory.isWholePollDue(19_999), directory.isWholePollDue(20_000)]).toEqual([false, true]);

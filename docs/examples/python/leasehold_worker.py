@@ -252,7 +252,7 @@ class Worker:
         self.grace_seconds = grace_seconds
         host = socket.gethostname()
         name = "".join(c if c.isalnum() or c in "._-" else "-" for c in f"{host}-{os.getpid()}")[:80].lstrip("._-")
-        # New with each start, so that a restarted worker is another one.
+        # New with each start, so that a restarted worker counts as another one.
         self.about = {"name": f"{name or 'worker'}-{uuid.uuid4().hex[:8]}", "hostname": host[:200], "pid": os.getpid()}
         self.about.update({"version": f"python-{VERSION}", "label": label or host[:100], "capacity": concurrency})
         self.running = {}
@@ -388,7 +388,7 @@ class Worker:
             verb, fields = self._outcome(job)
             # A copy, because the handler may have kept its result and change it.
             return verb, json.loads(encoded(fields))
-        except BaseException as error:  # also sys.exit() of a handler, which would end its thread without a word
+        except BaseException as error:  # also sys.exit() of a handler, which would end its thread silently
             log.exception("job %s failed", job.id)
             return "fail", {"message": reason_of(error)}
 

@@ -10,7 +10,7 @@ import { makeTestFolder, registryOf, shellCommand, type TestFolder, testContext,
 import { FolderRemover } from "./folder-remover";
 import { REMOVE_FOLDERS } from "./remove-folder";
 
-/** The promise is a second and a tenth of a second; a busy machine gets five times that. */
+/** The guarantees are 1 s and 100 ms. A busy machine gets five times that. */
 const MOST_DELAY_MS = 5000;
 const MOST_TURN_MS = 500;
 const REMOVED_WITHIN_MS = 60_000;

@@ -29,7 +29,7 @@ test("a tenant with very many trigger jobs delays other tenants' folders by two 
       publishWatched(tx, scope, { event: { name, source: "scheduler", data: {} }, sinceMs: 60_000 }),
     );
   await publish();
-  // Reading the clock for a job takes as long as looking at very many jobs.
+  // Reading the clock for a job takes as long as searching very many jobs.
   await database.query(`create or replace function app.now() returns timestamptz language plpgsql stable as $$
     begin perform pg_sleep(4); return now(); end $$`);
   const error = await publish().then(
