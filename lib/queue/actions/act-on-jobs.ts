@@ -131,7 +131,7 @@ function refusal(action: string, { code, status }: ActResult): QueueError {
     return new QueueError("invalid-value", "The job would expire before it is due.", { problems });
   }
   if (code === "dedupe-taken") return new QueueError(code, "Another job holds this job's dedupe key.");
-  if (code === "definition-inactive") return new QueueError(code, "The definition of this job is switched off.");
+  if (code === "definition-inactive") return new QueueError(code, "The definition of this job is disabled.");
   return new QueueError("state-conflict", conflictText(action, { code, status }), { current: status });
 }
 
