@@ -83,7 +83,7 @@ function alreadyAsked(job: JobRow): string | null {
 function describe(action: JobAction, job: Job): string {
   if (action === "retry") return "Queued again";
   if (action === "pause") return "Paused";
-  if (action === "resume") return "Goes on where it stood";
+  if (action === "resume") return "Resumed";
   return job.status === "canceled"
     ? "Canceled"
     : job.status === "running"

@@ -74,7 +74,7 @@ function LimitForm({ onClose }: { readonly onClose: () => void }) {
         </Field>
         {text("name", "Name", { at: form.scope.endsWith("queue") ? "queue" : "definition_key", required: true })}
         {form.scope.startsWith("tenant_")
-          ? text("tenant", "Tenant", { at: "tenant", hint: "Empty: each tenant by itself" })
+          ? text("tenant", "Tenant", { at: "tenant", hint: "Empty: each tenant separately" })
           : null}
         {text("running", "At once", { at: "max_running", hint: "How many jobs may run at the same time" })}
         <div className="grid gap-4 sm:grid-cols-2">

@@ -6,7 +6,7 @@ import type { FeedState } from "@/lib/client/live/live-feed";
 import { useLive } from "@/lib/client/live/use-live";
 
 const LOOKS: Readonly<Record<FeedState, { label: string; hint: string; className: string }>> = {
-  connecting: { label: "Connecting", hint: "Waiting for the live stream", className: "text-muted" },
+  connecting: { label: "Connecting", hint: "Connecting to the live stream", className: "text-muted" },
   live: { label: "Live", hint: "Changes appear as they happen. Click to pause.", className: "text-ok" },
   reconnecting: {
     label: "Reconnecting",

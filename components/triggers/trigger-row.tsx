@@ -90,7 +90,7 @@ function LastFiring({ trigger, slug }: { readonly trigger: Trigger; readonly slu
       {last.job_id === null ? (
         badge
       ) : (
-        <Link href={`/t/${slug}/jobs/${last.job_id}`} title="To its job" className="inline-block rounded-full">
+        <Link href={`/t/${slug}/jobs/${last.job_id}`} title="Open its job" className="inline-block rounded-full">
           {badge}
         </Link>
       )}

@@ -110,7 +110,7 @@ function WorkerRow({ worker, gone: unlisted, thresholds, asOf }: WorkerRowProps)
         <p className="truncate font-mono text-muted text-xs" title={worker.worker_id}>
           {worker.worker_id}
         </p>
-        <p className="hidden truncate text-muted text-xs md:block" title="What commands run inside of">
+        <p className="hidden truncate text-muted text-xs md:block" title="Isolation of commands">
           {worker.isolation}
         </p>
       </td>

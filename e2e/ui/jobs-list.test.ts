@@ -67,7 +67,7 @@ describe("the list of jobs", () => {
     const { page, context } = await stage.signIn(stage.people.admin, {
       at: "/t/acme/jobs?q=no-such-definition&colour=red",
     });
-    await page.getByText("A filter in the address was ignored").waitFor();
+    await page.getByText("A filter in the URL was ignored").waitFor();
     await page.getByRole("heading", { name: "No job matches" }).waitFor();
     await page.getByRole("button", { name: "Remove filter matching no-such-definition" }).click();
     await page.locator("tr[data-job-id]").first().waitFor();

@@ -34,7 +34,7 @@ test("A-04 a job's page links to its parents and children and follows their stat
   const [first, middle, last] = data;
   const { page, context } = await stage.signIn(stage.people.viewer, { at: `/t/acme/jobs/${middle?.id}` });
   const parents = page.getByRole("region", { name: "Depends on" });
-  const children = page.getByRole("region", { name: "Waited for by" });
+  const children = page.getByRole("region", { name: "Dependents" });
   await parents.getByText("1 of 2 met").waitFor();
   await parents.getByText('status ne "failed"').waitFor();
   await page.getByRole("region", { name: "State" }).getByText(`Waits for speak (${gate.id}).`).waitFor();

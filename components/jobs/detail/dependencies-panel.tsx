@@ -62,7 +62,7 @@ export function DependenciesPanel({ job, place }: { readonly job: Job; readonly 
         edges={parents}
         note={parents[0] ? IF_ONE_FAILS[parents[0].on_parent_failure] : ""}
       />
-      <Edges title="Waited for by" icon={ArrowDownToLine} edges={children} note={more ? "and more" : ""} />
+      <Edges title="Dependents" icon={ArrowDownToLine} edges={children} note={more ? "and more" : ""} />
     </div>
   );
 }

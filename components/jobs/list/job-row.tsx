@@ -129,7 +129,7 @@ function RowActions({
   const copy = (text: string) =>
     navigator.clipboard.writeText(text).then(
       () => toast({ title: "Copied" }),
-      () => toast({ title: "The browser refused to copy", tone: "bad" }),
+      () => toast({ title: "Could not copy", tone: "bad" }),
     );
   return (
     <div className="flex items-center justify-end gap-0.5">

@@ -18,7 +18,7 @@ import { type OptionName, useNewJob } from "./use-new-job";
 /** Chooses a definition and fills in its form. The form and its idempotency key are new each time it opens. */
 export function NewJobDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
-    <Dialog wide title="New job" description="What runs, and on what." open={open} onClose={onClose}>
+    <Dialog wide title="New job" description="Choose a definition and its payload." open={open} onClose={onClose}>
       <NewJob onClose={onClose} />
     </Dialog>
   );

@@ -51,7 +51,7 @@ export function NewJobOptions({ options, faults, onChange }: OptionsProps) {
         </Field>
         <Field
           label="Dedupe key"
-          hint="While a job with this key is live, no second one is created"
+          hint="No second job with this key is created while one is live"
           error={faults.get("dedupe_key")}
         >
           {(control) => (

@@ -82,7 +82,7 @@ function Dedupe({ dedupe }: { readonly dedupe: NonNullable<TriggerTest["dedupe"]
   const held = dedupe.held_by_job_id;
   return (
     <p className="break-words text-muted text-xs">
-      Same work within {plural(dedupe.window_seconds, "second")}:{" "}
+      Dedupe key, valid for {plural(dedupe.window_seconds, "second")}:{" "}
       <code className="break-all font-mono">
         <Plain oneLine text={dedupe.key} />
       </code>

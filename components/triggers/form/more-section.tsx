@@ -86,7 +86,7 @@ function Dedupe({ form }: { readonly form: TriggerForm }) {
       <TextField
         form={form}
         name="dedupe_key_template"
-        label="Same work"
+        label="Dedupe key"
         hint="Events with the same key start one job within the window. Empty: the whole payload"
         placeholder="{{event.folder_id}}"
         mono
@@ -94,7 +94,7 @@ function Dedupe({ form }: { readonly form: TriggerForm }) {
       <TextField
         form={form}
         name="dedupe_window_seconds"
-        label="Within"
+        label="Dedupe window"
         hint="Seconds; 0 starts a job for each event"
         numeric
       />
