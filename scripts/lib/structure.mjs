@@ -12,7 +12,10 @@ const LONG_FUNCTION = 50;
 /** Next.js finds these files by name and requires the same export names in each. */
 const ROUTE = /^app\/.*\/?(?:route|page|layout|loading|error|not-found|template)\.tsx?$|^app\/[^/]*\.tsx?$/;
 
-/** Phrases that make a reader guess the subject, with what to write instead. Constants in capitals are no prose. */
+/**
+ * Phrases that make a reader guess the subject, with what to write instead. Constants in capitals are not prose.
+ * @type {readonly (readonly [RegExp, string])[]}
+ */
 export const WORST_PHRASES = [
   [/\b[Ww]hoever\b/, "name the caller, the worker, the reader"],
   [/\b(?:[Nn]o|[Ss]ome)body\b/, "name the subject, or write that no job, worker or row does it"],
