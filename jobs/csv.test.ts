@@ -220,18 +220,21 @@ const FILES: readonly {
   { what: "no line end at the end", file: bytesOf('a,b\n1,"2"', "utf8"), rows: [["1", "2"]] },
   { what: "NUL-free control characters", file: bytesOf("a,b\n\u0001,\u000b\n", "utf8"), rows: [["\u0001", "\u000b"]] },
 ];
-test.each(FILES)("reads $what, and reports the format", async ({ file, options, found, columns = ["a", "b"], rows }) => {
-  for (const size of [1, 5, 1000]) {
-    const [batch] = await rowsOf(cut(file, size), options);
-    const values = batch?.rows.map(({ json }) => Object.values(JSON.parse(json)));
-    expect({ columns: batch?.columns, values, rejects: batch?.rejects }).toEqual({
-      columns,
-      values: rows,
-      rejects: [],
-    });
-    expect(batch?.found).toMatchObject({ delimiter: ",", quote: '"', encoding: "utf-8", header: true, ...found });
-  }
-});
+test.each(FILES)(
+  "reads $what, and reports the format",
+  async ({ file, options, found, columns = ["a", "b"], rows }) => {
+    for (const size of [1, 5, 1000]) {
+      const [batch] = await rowsOf(cut(file, size), options);
+      const values = batch?.rows.map(({ json }) => Object.values(JSON.parse(json)));
+      expect({ columns: batch?.columns, values, rejects: batch?.rejects }).toEqual({
+        columns,
+        values: rows,
+        rejects: [],
+      });
+      expect(batch?.found).toMatchObject({ delimiter: ",", quote: '"', encoding: "utf-8", header: true, ...found });
+    }
+  },
+);
 
 test("UTF-16 after UTF-8 is rejected, and the rest is not read as UTF-16", async () => {
   const file = Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.from("3,4\n".repeat(9), "utf16le")]);

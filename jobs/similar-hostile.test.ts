@@ -122,14 +122,17 @@ const PLACES: readonly (readonly [what: string, make: (real: string) => unknown,
   ["a link out of the folder", (real) => symlinkSync("/etc/passwd", real), "invalid_input"],
   ["a link to itself", (real) => symlinkSync(real, real), "invalid_input"],
 ];
-test.each(PLACES)("find-similar fails at %s in place of the file, without the path in the message", async (...[, make, errorType]) => {
-  const real = join(data, "place.csv");
-  rmSync(real, { recursive: true, force: true });
-  await make(real);
-  const outcome = await findSimilar("place.csv");
-  expect(outcome).toMatchObject({ kind: "failed", errorType });
-  expect(JSON.stringify(outcome)).not.toContain(folder.root);
-});
+test.each(PLACES)(
+  "find-similar fails at %s in place of the file, without the path in the message",
+  async (...[, make, errorType]) => {
+    const real = join(data, "place.csv");
+    rmSync(real, { recursive: true, force: true });
+    await make(real);
+    const outcome = await findSimilar("place.csv");
+    expect(outcome).toMatchObject({ kind: "failed", errorType });
+    expect(JSON.stringify(outcome)).not.toContain(folder.root);
+  },
+);
 
 test.each(PLACES)("find-similar reads the opened file when %s replaces it", async (...[, make]) => {
   const real = join(data, "opened.csv");

@@ -18,7 +18,7 @@ const KEYS = [
 export function KeyboardHelp({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   const [choice, choose] = useShortcutsChoice();
   return (
-    <Dialog title="Keyboard" description="Shortcuts work except while you type in a field." open={open} onClose={onClose}>
+    <Dialog title="Keyboard" description="Shortcuts work unless you type in a field." open={open} onClose={onClose}>
       <DialogBody>
         <dl className="divide-y divide-line border-line border-y">
           {KEYS.map(([keys, meaning]) => (

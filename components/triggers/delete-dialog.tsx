@@ -43,7 +43,9 @@ export function DeleteDialog({ trigger, onClose, onDeleted }: DeleteDialogProps)
           <Plain text={trigger.label} />
         </p>
         <WhatStops trigger={trigger} />
-        <p className="text-muted">Jobs it started keep running. This cannot be undone; to stop it for now, disable it instead.</p>
+        <p className="text-muted">
+          Jobs it started keep running. This cannot be undone; to stop it for now, disable it instead.
+        </p>
       </DialogBody>
       <DialogActions>
         <Button onClick={onClose}>Keep it</Button>

@@ -70,7 +70,9 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
           </div>
         ) : rows.length === 0 ? (
           <p className="px-4 py-6 text-muted text-sm">
-            {outcome ? "No such attempt in the last 30 days." : "No message was sent yet. Choose “Send test” to send one."}
+            {outcome
+              ? "No such attempt in the last 30 days."
+              : "No message was sent yet. Choose “Send test” to send one."}
           </p>
         ) : (
           <ul>

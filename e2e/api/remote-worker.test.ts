@@ -119,16 +119,19 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     ["fail", '"outcome":"snoozed","snooze_seconds":5e-324', 200],
     ["fail", '"outcome":"snoozed","snooze_seconds":9007199254740993', 422],
     ["fail", '"message":NaN', 400],
-  ])("%s with a hostile body (%#) is stored or refused, and the attempt can still be ended", async (verb, fields, status) => {
-    const { definition, claim, post } = await remote();
-    const { id } = await enqueue({ definition_key: definition });
-    await claim();
-    const first = await post(`jobs/${id}/${verb}`, `{"lease_no":1,${fields}}`);
-    expect(first.status, first.text).toBe(status);
-    const end = { lease_no: 1, error_class: "internal", retryable: false, message: "no" };
-    if (status !== 200) expect((await post(`jobs/${id}/fail`, end)).body.outcome).toBe("dead_letter");
-    else expect(await attemptsOf(id)).toHaveLength(1);
-  });
+  ])(
+    "%s with a hostile body (%#) is stored or refused, and the attempt can still be ended",
+    async (verb, fields, status) => {
+      const { definition, claim, post } = await remote();
+      const { id } = await enqueue({ definition_key: definition });
+      await claim();
+      const first = await post(`jobs/${id}/${verb}`, `{"lease_no":1,${fields}}`);
+      expect(first.status, first.text).toBe(status);
+      const end = { lease_no: 1, error_class: "internal", retryable: false, message: "no" };
+      if (status !== 200) expect((await post(`jobs/${id}/fail`, end)).body.outcome).toBe("dead_letter");
+      else expect(await attemptsOf(id)).toHaveLength(1);
+    },
+  );
 
   test("after fail the job follows its definition: delay, next attempt, dead letter", async () => {
     const { definition, claim, post } = await remote({

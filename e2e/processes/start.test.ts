@@ -225,19 +225,22 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test.each(["web", "postgres"])("a crash of %s stops all processes within seconds, even while jobs run", async (name) => {
-    await start();
-    const victim =
-      name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));
-    if (name === "postgres") await runDeafJobs();
-    const killedAt = Date.now();
-    kill(victim);
-    expect(await run.exited).toBe(1);
-    // Without a database the ends of jobs cannot be stored, so the grace of thirty seconds does not apply.
-    expect(Date.now() - killedAt).toBeLessThan(20_000);
-    expect(run.output()).toMatch(/ended unexpectedly/);
-    await nothingLeft();
-  });
+  test.each(["web", "postgres"])(
+    "a crash of %s stops all processes within seconds, even while jobs run",
+    async (name) => {
+      await start();
+      const victim =
+        name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));
+      if (name === "postgres") await runDeafJobs();
+      const killedAt = Date.now();
+      kill(victim);
+      expect(await run.exited).toBe(1);
+      // Without a database the ends of jobs cannot be stored, so the grace of thirty seconds does not apply.
+      expect(Date.now() - killedAt).toBeLessThan(20_000);
+      expect(run.output()).toMatch(/ended unexpectedly/);
+      await nothingLeft();
+    },
+  );
 
   test("--new-demo deletes the demo's data and creates a new demo with its own logins", async () => {
     const { users } = readJson("demo.json");

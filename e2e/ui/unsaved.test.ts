@@ -45,26 +45,23 @@ test.each([
   ["a new job", "/t/acme/jobs", "New job"],
   ["an event", "/t/acme/jobs/events", "Send event"],
   ["a webhook endpoint", "/t/acme/webhooks", "Add endpoint"],
-])(
-  "the form of %s asks before Escape discards input, and does not ask when there is none",
-  async (_, at, button) => {
-    const { page, context } = await stage.signIn(stage.people.admin, { at });
-    const dialog = page.getByRole("dialog");
-    await page.getByRole("button", { name: button }).first().click();
-    await dialog.waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
-    await page.getByRole("button", { name: button }).first().click();
-    const field = dialog.locator("textarea, input:not([type=checkbox])").first();
-    await field.fill("x");
-    const stay = answer(page, false);
-    await page.keyboard.press("Escape");
-    expect(await stay).toBe("confirm");
-    expect(await field.inputValue()).toBe("x");
-    const leave = answer(page, true);
-    await page.keyboard.press("Escape");
-    await leave;
-    await dialog.waitFor({ state: "detached" });
-    await context.close();
-  },
-);
+])("the form of %s asks before Escape discards input, and does not ask when there is none", async (_, at, button) => {
+  const { page, context } = await stage.signIn(stage.people.admin, { at });
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: button }).first().click();
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: button }).first().click();
+  const field = dialog.locator("textarea, input:not([type=checkbox])").first();
+  await field.fill("x");
+  const stay = answer(page, false);
+  await page.keyboard.press("Escape");
+  expect(await stay).toBe("confirm");
+  expect(await field.inputValue()).toBe("x");
+  const leave = answer(page, true);
+  await page.keyboard.press("Escape");
+  await leave;
+  await dialog.waitFor({ state: "detached" });
+  await context.close();
+});

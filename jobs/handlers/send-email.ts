@@ -73,7 +73,9 @@ export const sendEmail = defineJob({
   async run(ctx) {
     const settings = loadMailEnv();
     if (!settings)
-      throw new NonRetryableError("no mail server is configured: set SMTP_URL and MAIL_FROM", { errorType: "internal" });
+      throw new NonRetryableError("no mail server is configured: set SMTP_URL and MAIL_FROM", {
+        errorType: "internal",
+      });
     return sendToAll(ctx, settings);
   },
 });
@@ -222,7 +224,8 @@ function asJobError({ code = "", responseCode = 0, response = "" }: SmtpError): 
     const errorType: ErrorClass = code === "EAUTH" ? "authentication" : "invalid_input";
     return new NonRetryableError(`the mail server refused: ${answer}`, { errorType });
   }
-  if (responseCode >= 400) return new JobError(`the mail server deferred the mail: ${answer}`, { errorType: "rate_limit" });
+  if (responseCode >= 400)
+    return new JobError(`the mail server deferred the mail: ${answer}`, { errorType: "rate_limit" });
   return new JobError(`the connection to the mail server failed (${code || "unknown"})`, {
     errorType: "transient_network",
   });

@@ -137,7 +137,10 @@ test("SUBPROC-21 a handler that never settles is abandoned after timeout and gra
     { timeoutSeconds: 0.2 },
   );
   const begun = performance.now();
-  expect((await execution).outcome).toMatchObject({ kind: "timeout", message: expect.stringContaining("was abandoned") });
+  expect((await execution).outcome).toMatchObject({
+    kind: "timeout",
+    message: expect.stringContaining("was abandoned"),
+  });
   expect(performance.now() - begun).toBeGreaterThan(450);
   expect(() => late?.progress(1)).toThrow(/has ended/);
   expect(() => late?.log("x")).toThrow(/has ended/);

@@ -35,14 +35,17 @@ async function startFixture(...args: string[]) {
 }
 
 describe("OPS-03 signals", () => {
-  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s drains in reverse order of registration and exits 0", async (name) => {
-    const { exited, signal } = await startFixture("50");
-    signal(name);
-    const { code, output } = await exited;
-    expect(code).toBe(0);
-    expect(output).toMatch(/draining now[\s\S]*first registered, last drained/);
-    expect(output).not.toContain("forced");
-  });
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s drains in reverse order of registration and exits 0",
+    async (name) => {
+      const { exited, signal } = await startFixture("50");
+      signal(name);
+      const { code, output } = await exited;
+      expect(code).toBe(0);
+      expect(output).toMatch(/draining now[\s\S]*first registered, last drained/);
+      expect(output).not.toContain("forced");
+    },
+  );
 
   test.each(["before", "after"])("PostgreSQL stopped %s SIGTERM ends a long drain within seconds", async (when) => {
     const { child, exited, signal, draining } = await startFixture("60000", "30000");

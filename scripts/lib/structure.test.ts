@@ -31,5 +31,6 @@ test("a phrase is reported with what to write instead, and the Unix user nobody 
   expect(found("// The lease is not held any more.")).toEqual(['"any more", write instead: no longer']);
   expect(found("// Nobody waits.")).toHaveLength(1);
   expect(found('"nobody waits"')).toHaveLength(1);
-  for (const line of ['name: "nobody"', 'startsWith("nobody:")', "runs as `nobody`", "NOBODY"]) expect(found(line)).toEqual([]);
+  for (const line of ['name: "nobody"', 'startsWith("nobody:")', "runs as `nobody`", "NOBODY"])
+    expect(found(line)).toEqual([]);
 });

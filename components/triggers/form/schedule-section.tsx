@@ -49,7 +49,14 @@ export function ScheduleSection({ form, tenantZone }: ScheduleSectionProps) {
         </div>
       ) : null}
       {type === "once" ? (
-        <TextField form={form} name="once_at" type="datetime-local" label="At" hint="In this browser's time zone" required />
+        <TextField
+          form={form}
+          name="once_at"
+          type="datetime-local"
+          label="At"
+          hint="In this browser's time zone"
+          required
+        />
       ) : null}
       <ZoneField form={form} tenantZone={tenantZone} />
       {type === "cron" ? (

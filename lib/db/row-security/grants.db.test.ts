@@ -184,19 +184,16 @@ describe("roles and their sessions", () => {
     expect(migrating?.n).toBeGreaterThanOrEqual(3);
   });
 
-  test.each(["web", "auth", "platform"] as const)(
-    "%s has timeouts, so that a request always ends",
-    async (role) => {
-      const settings = await handles.get(role)?.run(
-        statement(
-          "limits",
-          `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
-                current_setting('idle_in_transaction_session_timeout') as idle`,
-        ),
-      );
-      expect(settings).toEqual([{ statement: "10s", lock: "3s", idle: "15s" }]);
-    },
-  );
+  test.each(["web", "auth", "platform"] as const)("%s has timeouts, so that a request always ends", async (role) => {
+    const settings = await handles.get(role)?.run(
+      statement(
+        "limits",
+        `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+              current_setting('idle_in_transaction_session_timeout') as idle`,
+      ),
+    );
+    expect(settings).toEqual([{ statement: "10s", lock: "3s", idle: "15s" }]);
+  });
 
   const INDEX_SCANS = "enable_bitmapscan=off enable_hashjoin=off enable_mergejoin=off enable_seqscan=off";
 

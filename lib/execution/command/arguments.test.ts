@@ -168,23 +168,27 @@ test.each([
   { type: "date" },
   { type: "relative_path" },
   { type: "file" },
-])("C2 2,000 hostile values of type $type each give one element or an error", { timeout: 30_000 }, async (placeholder) => {
-  await fc.assert(
-    fc.asyncProperty(hostile, async (value) => {
-      const built = await build(entryFor(placeholder), { v: value }).catch((error: unknown) => {
-        expect(error).toMatchObject({ errorType: "invalid_input" });
-        return null;
-      });
-      if (!built) return;
-      expect(built.argv).toHaveLength(3);
-      expect(built.argv[0]).toBe(`--v=${built.argv[2]}`);
-      expect(built.argv[1]).toBe("--");
-      expect(built.argv[2]).not.toContain("\0");
-      expect(built.argv[2]?.split("/")).not.toContain("..");
-    }),
-    { numRuns: 2000 },
-  );
-});
+])(
+  "C2 2,000 hostile values of type $type each give one element or an error",
+  { timeout: 30_000 },
+  async (placeholder) => {
+    await fc.assert(
+      fc.asyncProperty(hostile, async (value) => {
+        const built = await build(entryFor(placeholder), { v: value }).catch((error: unknown) => {
+          expect(error).toMatchObject({ errorType: "invalid_input" });
+          return null;
+        });
+        if (!built) return;
+        expect(built.argv).toHaveLength(3);
+        expect(built.argv[0]).toBe(`--v=${built.argv[2]}`);
+        expect(built.argv[1]).toBe("--");
+        expect(built.argv[2]).not.toContain("\0");
+        expect(built.argv[2]?.split("/")).not.toContain("..");
+      }),
+      { numRuns: 2000 },
+    );
+  },
+);
 
 test("SUBPROC-13 sizes at their limits are accepted", () => {
   expect(() => checkSize(["x".repeat(131_071)], {})).not.toThrow();

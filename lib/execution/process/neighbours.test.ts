@@ -160,22 +160,19 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
   });
 });
 
-test.runIf(isRoot)(
-  "under root each tenant's commands have their own user, the same for all its jobs",
-  async () => {
-    const who = await shellCommand(folder, "who", "id -u; id -g; ls -ldn . | cut -c1-10; touch own && echo wrote");
-    const registry = await loadCommandRegistry(await writeRegistry(folder, { who }), { sharedFolder: folder.shared });
-    const ask = async (tenantId: string) =>
-      (await executeCommand(registry, "who", {}, testContext({ tenantId }).ctx)).output.stdoutTail.split("\n");
-    const [acme, globex] = [randomUUID(), randomUUID()];
-    const [first, second, other] = await Promise.all([ask(acme), ask(acme), ask(globex)]);
-    const [uid, ...rest] = first ?? [];
-    expect(Number(uid)).toBeGreaterThanOrEqual(1_000_000_000);
-    expect(rest).toEqual(["65534", "drwx------", "wrote", ""]);
-    expect(second).toEqual(first);
-    expect(other?.[0]).not.toBe(uid);
-  },
-);
+test.runIf(isRoot)("under root each tenant's commands have their own user, the same for all its jobs", async () => {
+  const who = await shellCommand(folder, "who", "id -u; id -g; ls -ldn . | cut -c1-10; touch own && echo wrote");
+  const registry = await loadCommandRegistry(await writeRegistry(folder, { who }), { sharedFolder: folder.shared });
+  const ask = async (tenantId: string) =>
+    (await executeCommand(registry, "who", {}, testContext({ tenantId }).ctx)).output.stdoutTail.split("\n");
+  const [acme, globex] = [randomUUID(), randomUUID()];
+  const [first, second, other] = await Promise.all([ask(acme), ask(acme), ask(globex)]);
+  const [uid, ...rest] = first ?? [];
+  expect(Number(uid)).toBeGreaterThanOrEqual(1_000_000_000);
+  expect(rest).toEqual(["65534", "drwx------", "wrote", ""]);
+  expect(second).toEqual(first);
+  expect(other?.[0]).not.toBe(uid);
+});
 
 test("the user ids of tenants are valid and well distributed", () => {
   const isolation = { runAs: { uid: 65_534, gid: 65_534, name: "nobody" }, ownUsers: true };

@@ -191,19 +191,22 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     ["cancel", { kind: "canceled" }],
     ["shutdown", { kind: "released" }],
     ["lease-lost", { kind: "lease_lost" }],
-  ] as const)("that computes without a pause is ended on %s, and the worker's event loop stays free", async (reason, expected) => {
-    const { execution, recorded, stop } = run("burn");
-    await until("it has begun", () => recorded.progress.length > 0, 20_000);
-    let turns = 0;
-    const timer = setInterval(() => (turns += 1), 10);
-    await until("the loop goes on", () => turns > 5);
-    clearInterval(timer);
-    const stoppedAt = performance.now();
-    stop(reason);
-    expect((await execution).outcome).toMatchObject(expected);
-    expect(performance.now() - stoppedAt).toBeLessThan(5000);
-    expect(isGone(threads.at(-1))).toBe(true);
-  });
+  ] as const)(
+    "that computes without a pause is ended on %s, and the worker's event loop stays free",
+    async (reason, expected) => {
+      const { execution, recorded, stop } = run("burn");
+      await until("it has begun", () => recorded.progress.length > 0, 20_000);
+      let turns = 0;
+      const timer = setInterval(() => (turns += 1), 10);
+      await until("the loop goes on", () => turns > 5);
+      clearInterval(timer);
+      const stoppedAt = performance.now();
+      stop(reason);
+      expect((await execution).outcome).toMatchObject(expected);
+      expect(performance.now() - stoppedAt).toBeLessThan(5000);
+      expect(isGone(threads.at(-1))).toBe(true);
+    },
+  );
 
   test("that computes past its time limit is ended", async () => {
     const { outcome } = await run("burn", { timeoutSeconds: 2 }).execution;

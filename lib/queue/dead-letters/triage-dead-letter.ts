@@ -72,7 +72,9 @@ async function lockDeadLetter(tx: TenantTransaction, scope: TenantScope, jobId: 
   if (locked && letter) return { runNo: locked.run_no, status: letter.status, note: letter.note };
   const [job] = await readStatuses(tx, scope, [jobId]);
   if (!job) throw jobNotFound();
-  throw new QueueError("state-conflict", `The job is ${job.status}, so it is not a dead letter.`, { current: job.status });
+  throw new QueueError("state-conflict", `The job is ${job.status}, so it is not a dead letter.`, {
+    current: job.status,
+  });
 }
 
 interface Written {

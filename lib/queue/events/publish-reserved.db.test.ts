@@ -50,11 +50,14 @@ test("a producer id belongs to one producer: other keys, users and jobs can use 
     expect(await publish(producer)).toMatchObject({ id: stored[place]?.id, duplicate: true });
 });
 
-test.each(["api", "job"] as const)("the names of the application's own events are reserved in events from %s", async (source) => {
-  const scope = await make.tenant();
-  for (const name of ["job.failed", "trigger.broken"]) {
-    const publishing = publishEvent(make.web, scope, { name, source });
-    await expect(publishing).rejects.toMatchObject({ code: "invalid-value", problems: [{ code: "reserved" }] });
-  }
-  expect(await publishEvent(make.web, scope, { name: "jobs.failed", source })).toMatchObject({ status: "done" });
-});
+test.each(["api", "job"] as const)(
+  "the names of the application's own events are reserved in events from %s",
+  async (source) => {
+    const scope = await make.tenant();
+    for (const name of ["job.failed", "trigger.broken"]) {
+      const publishing = publishEvent(make.web, scope, { name, source });
+      await expect(publishing).rejects.toMatchObject({ code: "invalid-value", problems: [{ code: "reserved" }] });
+    }
+    expect(await publishEvent(make.web, scope, { name: "jobs.failed", source })).toMatchObject({ status: "done" });
+  },
+);

@@ -100,7 +100,7 @@ async function account(
 
 const tooMany = (): QueueError =>
   new QueueError("invalid-value", "Too many triggers listen to these events. Choose one.", {
-    problems: [{ pointer: "/trigger_id", code: "required", detail: "is required, because too many triggers listen to these events" }],
+    problems: [{ pointer: "/trigger_id", code: "required", detail: "is required: too many triggers listen to them" }],
   });
 
 async function candidatesOf(tx: TenantTransaction, { triggerId, draft }: TestRequest): Promise<Candidate[]> {

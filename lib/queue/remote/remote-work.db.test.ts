@@ -216,22 +216,19 @@ test("a key can register a bounded number of workers", async () => {
   expect(await note("remote:key-d:", "other")).toBe(true);
 });
 
-test.each([true, false])(
-  "a run that remote workers release ten times ends (dead letters: %s)",
-  async (deadLetter) => {
-    const { key } = await make.definition({ executor: "remote", deadLetter });
-    const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
-    // A claim whose response was lost does not count.
-    const [unheard] = (await claim({ definitions: [key] })).jobs;
-    if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
-    for (let n = 1; n <= 10; n += 1) {
-      const [job] = (await claim({ definitions: [key] })).jobs;
-      if (!job) throw new Error(`nothing was claimed in round ${n}`);
-      await settleAttempts(make.worker, [await decideRelease(make.worker, job, { deadLetter, reason: "leaving" })]);
-      const view = await getJob(make.web, acme, id);
-      expect([view?.status, view?.attemptCount]).toEqual(
-        n < 10 ? ["queued", 0] : [deadLetter ? "dead_letter" : "failed", 0],
-      );
-    }
-  },
-);
+test.each([true, false])("a run that remote workers release ten times ends (dead letters: %s)", async (deadLetter) => {
+  const { key } = await make.definition({ executor: "remote", deadLetter });
+  const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
+  // A claim whose response was lost does not count.
+  const [unheard] = (await claim({ definitions: [key] })).jobs;
+  if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
+  for (let n = 1; n <= 10; n += 1) {
+    const [job] = (await claim({ definitions: [key] })).jobs;
+    if (!job) throw new Error(`nothing was claimed in round ${n}`);
+    await settleAttempts(make.worker, [await decideRelease(make.worker, job, { deadLetter, reason: "leaving" })]);
+    const view = await getJob(make.web, acme, id);
+    expect([view?.status, view?.attemptCount]).toEqual(
+      n < 10 ? ["queued", 0] : [deadLetter ? "dead_letter" : "failed", 0],
+    );
+  }
+});

@@ -23,10 +23,13 @@ const levels = (change: {
 });
 
 describe("the policy of a failure", () => {
-  test.each(Object.entries(CLASS_POLICIES))("A-07 %s has its built-in policy without other settings", (name, builtIn) => {
-    const { timeoutMultiplier: _ofTheLimit, ...own } = builtIn;
-    expect(policyFor(name, NOTHING)).toEqual({ ...DEFAULT_RETRY, maxAttempts: null, ...own });
-  });
+  test.each(Object.entries(CLASS_POLICIES))(
+    "A-07 %s has its built-in policy without other settings",
+    (name, builtIn) => {
+      const { timeoutMultiplier: _ofTheLimit, ...own } = builtIn;
+      expect(policyFor(name, NOTHING)).toEqual({ ...DEFAULT_RETRY, maxAttempts: null, ...own });
+    },
+  );
 
   test("A-18 is taken from job, definition, queue and environment in this order, and from the class before the general one", () => {
     const environment = { delaySeconds: 15 };

@@ -17,7 +17,8 @@ export const POST = signedInRoute({
   response: passwordChanged,
   handler: async ({ principal, runtime, info, body }) => {
     if (principal.kind !== "user") throw new HttpProblem("forbidden", { detail: "An API key has no password." });
-    if (isSame(body.new_password, body.current_password)) throw refused("/new_password", "must differ from the current password");
+    if (isSame(body.new_password, body.current_password))
+      throw refused("/new_password", "must differ from the current password");
     const { email, displayName } = principal.user;
     const weakness = weaknessOf(body.new_password, { email, displayName });
     if (weakness !== null) throw refused("/new_password", weakness);

@@ -14,7 +14,7 @@ const TOO_OFTEN =
 
 export const POST = tenantRoute({
   permission: "webhooks:write",
-  summary: "Rotate the secret of a webhook endpoint. The new secret is returned only once, and both are valid for 24 hours",
+  summary: "Rotate the secret of a webhook endpoint. The new one is returned only once, both are valid for 24 hours",
   params: webhookParams,
   response: webhookEndpointWithSecret,
   withoutSecrets: (answer) => ({ ...answer, secret: "" }),
