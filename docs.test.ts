@@ -105,7 +105,7 @@ test.each(["docs/guarantees.md", "docs/scheduling.md"])("every test that %s name
 });
 
 describe("settings", () => {
-  /** Read for other reasons than to be set by an operator. */
+  /** Variables that operators do not set. */
   const INTERNAL = new Set([
     "NEXTAUTH_URL",
     "NEXT_TELEMETRY_DISABLED",

@@ -8,7 +8,7 @@ interface Locked {
 const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as { packages: Record<string, Locked> };
 const wanted = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: Record<string, string> };
 
-/** The first version of each package without a hole that would open this application. */
+/** The first version of each package without a vulnerability that affects this application. */
 const FLOORS: Readonly<Record<string, string>> = {
   next: "16.4.1",
   react: "19.3.1",
@@ -35,12 +35,12 @@ test.each(Object.entries(FLOORS))("V-1 no copy of %s is older than %s", (name, f
   expect(old.map(([place, { version }]) => `${place} ${version}`)).toEqual([]);
 });
 
-test("V-1 what the floors are about is installed, so the check looks at something", () => {
+test("V-1 the packages with a minimum version are installed, so the check covers something", () => {
   for (const name of ["next", "react", "react-dom", "next-auth", "drizzle-orm", "ajv"])
     expect(copiesOf(name), name).not.toEqual([]);
 });
 
-test("V-1 an older version is found to be older", () => {
+test("V-1 the comparison detects an older version", () => {
   expect(isBelow("16.4.0", "16.4.1")).toBe(true);
   expect(isBelow("15.9.9", "16.4.1")).toBe(true);
   expect(isBelow("16.4.1", "16.4.1")).toBe(false);
@@ -51,7 +51,7 @@ test.each(["react", "react-dom", "next", "next-auth", "drizzle-orm", "pg"])("V-1
   expect(wanted.dependencies[name]).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
-test("V-1 undici stays on the line that Node 20 can run", () => {
+test("V-1 undici stays on the line that Node 20 supports", () => {
   for (const [place, { version }] of copiesOf("undici"))
     expect(Number(version?.split(".")[0]), place).toBeLessThanOrEqual(7);
 });

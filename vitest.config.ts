@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const root = fileURLToPath(new URL(".", import.meta.url));
 const exclude = ["**/node_modules/**", "dist/**", ".next/**", ".next-test/**", ".leasehold/**"];
 const globalSetup = ["lib/testing/server.ts"];
-/** Of one test with processes or pages: what takes twenty seconds alone may take minutes beside others. */
+/** Time limits of one test with processes or pages: a test of twenty seconds may take minutes on a busy machine. */
 const TEST_LIMITS_MS = { api: 60_000, processes: 180_000, chaos: 300_000, ui: 240_000 };
 
 export default defineConfig({
@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     pool: "forks",
     maxWorkers: 2,
-    // What takes two seconds alone may take twenty beside others.
+    // A test of two seconds may take twenty on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
@@ -33,7 +33,7 @@ export default defineConfig({
           include: ["**/*.db.test.ts"],
           exclude: [...exclude, "e2e/**"],
           globalSetup,
-          // Loading the engine anew for each file takes a quarter of their processor time.
+          // Loading the engine again for each file takes a quarter of their processor time.
           isolate: false,
         },
       },
@@ -49,9 +49,9 @@ export default defineConfig({
           isolate: name === "chaos",
           testTimeout,
           hookTimeout: 240_000,
-          // A browser wants one of two processors, and the stages beside it the other. Those mostly wait.
+          // A browser uses one of two processors, and the other stages use the other one. They mostly wait.
           fileParallelism: name !== "ui",
-          // A browser that does not answer at all says nothing about a page; whatever a page does wrong fails at once.
+          // A retry is only for a browser that does not answer. An error of a page fails at once.
           ...(name === "ui" ? { retry: { count: 1, condition: /^the browser did not answer/i } } : {}),
         },
       })),

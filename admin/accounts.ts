@@ -61,7 +61,7 @@ export async function makeMember(db: Database, member: NewMember, { key, log }: 
   });
   log(`Tenant:             ${tenant}`);
   log(`${role.padEnd(20).replace(/^./, (first) => first.toUpperCase())}${email.toLowerCase()}`);
-  log(`One-time password:  ${known ? "none, because the person has a password" : password}`);
+  log(`One-time password:  ${known ? "none, because the user has a password" : password}`);
   if (key) await makeKey(db, { userId, tenantId, log });
 }
 

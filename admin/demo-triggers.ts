@@ -38,7 +38,7 @@ const triggersOf = (providerId: string): TriggerInput[] => [
     payloadTemplate: { provider_id: "{{event.provider_id}}", path_prefix: "{{event.folder_path}}" },
   },
   {
-    label: "Tell a webhook of new images (needs the id of an endpoint)",
+    label: "Send new images to a webhook (needs the id of an endpoint)",
     triggerType: "event",
     isEnabled: false,
     eventName: "images.ingest.completed",

@@ -29,7 +29,7 @@ async function main([verb, ...args]: string[]): Promise<void> {
   if (options["create-database"]) await ensureDatabase(env.adminUrl);
   if (options.roles) {
     await makeRoles(env);
-    return say("The roles are there. Restore the dump, then migrate.");
+    return say("The roles exist. Restore the dump, then migrate.");
   }
   const { applied } = await migrate({ ...env, log: say });
   await withAdmin(env, async (admin) => {
@@ -37,7 +37,7 @@ async function main([verb, ...args]: string[]): Promise<void> {
     await settleDataKey(admin, { check: dataKeyCheck(env.dataKey), replace, log: say });
     if (options.resume) {
       await setHome(admin, "resume");
-      say("Resumed: workers and schedulers go on by themselves.");
+      say("Resumed: workers and schedulers continue.");
     }
     if (options.pause) await setHome(admin, "pause");
     if (await isInstallationPaused(admin)) say(PAUSED.advice);

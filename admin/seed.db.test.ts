@@ -24,14 +24,14 @@ beforeAll(() => seed(env, { demo: true, log }));
 afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
 
 describe("the demo seed", () => {
-  test("makes two tenants, and a user who is in both", async () => {
+  test("creates two tenants, and a user who is a member of both", async () => {
     const rows = await database.query(`select u.email, array_agg(t.slug || ' ' || m.role order by t.slug) as roles
       from app.memberships m join app.users u on u.id = m.user_id join app.tenants t on t.id = m.tenant_id
       group by u.email having count(*) > 1`);
     expect(rows).toEqual([{ email: demo().users.acme_member.email, roles: ["acme member", "globex viewer"] }]);
   });
 
-  test("its passwords are those stored, as argon2id, and its keys those known", async () => {
+  test("its passwords match the stored argon2id hashes, and its keys are valid", async () => {
     for (const { email, password } of Object.values<{ email: string; password: string }>(demo().users)) {
       const [row] = await database.query("select password_hash from app.users where email = $1", [email]);
       expect(row?.password_hash).toMatch(/^\$argon2id\$/);
@@ -44,12 +44,12 @@ describe("the demo seed", () => {
     }
   });
 
-  test("registers every definition that the code brings", async () => {
+  test("registers every definition of the code", async () => {
     const rows = await database.query("select key from app.job_definitions");
     expect(rows.map(({ key }) => key)).toEqual(expect.arrayContaining(builtinDefinitions.map(({ key }) => key)));
   });
 
-  test("a definition that asks for nothing of its own takes what its queue says", async () => {
+  test("a definition without own settings uses those of its queue", async () => {
     const settings = "timeout_seconds = 77, max_attempts = 9";
     await database.query(`update app.job_queues set ${settings} where name = 'default'`);
     const [effective] = await database.query(
@@ -64,7 +64,7 @@ describe("the demo seed", () => {
     );
   });
 
-  test("its worker key may claim the definition that the example of a remote worker runs", async () => {
+  test("its worker key can claim the definition that the remote worker example runs", async () => {
     const keyId = parseApiKey(demo().api_keys.worker)?.keyId;
     const rows = await database.query(
       `select k.tenant_id, d.key, d.executor from app.api_keys k join app.job_definitions d on d.key = any (k.worker_definitions)
@@ -74,7 +74,7 @@ describe("the demo seed", () => {
     expect(rows).toEqual([{ tenant_id: null, key: "summarize-text", executor: "remote" }]);
   });
 
-  test("registers sample folders which any local user can read", async () => {
+  test("registers sample folders that any local user can read", async () => {
     for (const slug of ["acme", "globex"]) {
       const [row] = await database.query(
         "select p.path from app.providers p join app.tenants t on t.id = p.tenant_id where p.id = $1 and t.slug = $2",
@@ -86,7 +86,7 @@ describe("the demo seed", () => {
     }
   });
 
-  test("gives a tenant a schedule that runs and one that is off", async () => {
+  test("gives a tenant an enabled and a disabled schedule", async () => {
     const rows = await database.query(
       "select is_enabled, next_run_at > app.now() as waits, payload_template from app.job_triggers where trigger_type = 'schedule' order by id",
     );
@@ -97,7 +97,7 @@ describe("the demo seed", () => {
     ]);
   });
 
-  test("gives it two triggers that make a chain of events and jobs, the second off until it knows an endpoint", async () => {
+  test("creates two triggers that chain events and jobs, the second disabled until it has an endpoint", async () => {
     const rows = await database.query(
       `select t.event_name, d.key, t.is_enabled from app.job_triggers t join app.job_definitions d on d.id = t.definition_id
        where t.trigger_type = 'event' order by t.id`,
@@ -114,7 +114,7 @@ describe("the demo seed", () => {
     expect([await counts(), demo()]).toEqual(before);
   });
 
-  test("the demo's folders follow an installation folder that was renamed", async () => {
+  test("the demo's folders follow a renamed installation folder", async () => {
     const renamed = `${home} renamed`;
     renameSync(home, renamed);
     try {
@@ -132,7 +132,7 @@ describe("the demo seed", () => {
     }
   });
 
-  test("a lost demo.json is written anew, with passwords that work", async () => {
+  test("a lost demo.json is written again, with passwords that work", async () => {
     const before = await counts();
     rmSync(path.join(home, "demo.json"));
     await seed(env, { demo: true, log });
@@ -143,7 +143,7 @@ describe("the demo seed", () => {
     expect((await counts())[0]).toMatchObject({ ...before[0], keys: String(Number(before[0]?.keys) + 4) });
   });
 
-  test("no password and no key is printed", () => {
+  test("prints no password and no key", () => {
     const printed = lines.join("\n");
     const { users, api_keys } = demo();
     for (const { password } of Object.values<{ password: string }>(users)) expect(printed).not.toContain(password);
@@ -151,7 +151,7 @@ describe("the demo seed", () => {
   });
 });
 
-test("--admin makes a super admin whose one-time password must be changed, and leaves an audit line", async () => {
+test("--admin creates a super admin with a one-time password, and an audit row", async () => {
   const printed: string[] = [];
   await seed(env, { demo: false, adminEmail: "Boss@Example.com", log: (line) => void printed.push(line) });
   const password = /One-time password:\s+(\S+)/.exec(printed.join("\n"))?.[1] ?? "";
@@ -162,11 +162,11 @@ test("--admin makes a super admin whose one-time password must be changed, and l
   expect(audit).toEqual([{ action: "user.seeded", severity: "high" }]);
 });
 
-test("--admin refuses what is no e-mail address", async () => {
+test("--admin refuses a value that is not an e-mail address", async () => {
   await expect(seed(env, { demo: false, adminEmail: "boss", log })).rejects.toThrow(/e-mail/);
 });
 
-test("--tenant makes a tenant, a member who must change the password, and a key that acts for the member", async () => {
+test("--tenant creates a tenant, a member who must change the password, and a key of that member", async () => {
   const printed: string[] = [];
   const options = { demo: false, key: true, log: (line: string) => void printed.push(line) };
   const member = { tenant: "initech", email: "Ann@Initech.example", role: "member" } as const;
@@ -183,7 +183,7 @@ test("--tenant makes a tenant, a member who must change the password, and a key 
   expect(await verifyPassword(password, rows[0]?.password_hash)).toBe(true);
 });
 
-test("--member leaves the password and the standing of a person who is there", async () => {
+test("--member keeps an existing user's password and rights", async () => {
   const standing = "select password_hash, is_super_admin, must_change_password from app.users where email = $1";
   const email = demo().users.super_admin.email;
   const before = await database.query(standing, [email]);

@@ -5,10 +5,10 @@ export const metadata: Metadata = { title: "Not found" };
 
 export default function NotFound() {
   return (
-    <MessagePage code="404" title="Nothing here">
-      <p>The page does not exist, or it is not yours to see.</p>
+    <MessagePage code="404" title="Page not found">
+      <p>The page does not exist, or you have no access to it.</p>
       <a href="/" className="font-medium text-accent underline">
-        To the start
+        Go to start page
       </a>
     </MessagePage>
   );

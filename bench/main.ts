@@ -39,7 +39,7 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
 
 async function main(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
-  // When a firing was committed cannot be told in another way.
+  // PostgreSQL records the time of a commit only with this setting.
   const more: Record<string, string> = options.scenarios.includes("schedules") ? { track_commit_timestamp: "on" } : {};
   const server = await startServer(more);
   const leave = async (code: number) => {

@@ -26,7 +26,7 @@ test.each(REFUSED.map(([what, file, options]) => ({ what, file, options })))(
   },
 );
 
-test.each(["", "\n\n", '"open', "\ufeff"])("a file without columns fails for good: %j", async (text) => {
+test.each(["", "\n\n", '"open', "\ufeff"])("a file without columns fails permanently: %j", async (text) => {
   await expect(rowsOf(cut(Buffer.from(text), 5))).rejects.toMatchObject({
     retryable: false,
     errorType: "invalid_input",

@@ -47,7 +47,7 @@ test.each<{ what: string; head?: string; text: string; bytes: number; tail?: str
   },
   { what: "a head of delimiters", head: ",;\t|", text: ",;\t|", bytes: 256 * KB, tail: "\n1,2\n", options: {} },
 ])(
-  "$what holds the event loop for less than 100 ms",
+  "$what blocks the event loop for less than 100 ms",
   async ({ head = "a,b\n1,2\n", text, bytes, tail = "", options }) => {
     const whole = Buffer.concat([Buffer.from(head), Buffer.alloc(bytes, text), Buffer.from(tail)]);
     const longestMs = await longestMainTurn(
@@ -58,7 +58,7 @@ test.each<{ what: string; head?: string; text: string; bytes: number; tail?: str
   },
 );
 
-test("an error of the file crosses from the thread whole", async () => {
+test("an error of the file arrives from the thread with all its fields", async () => {
   await expect(read(Buffer.from('a,b\n"open,1\n'))).rejects.toMatchObject({
     name: "NonRetryableError",
     message: "the record that begins in line 2 cannot be read: a quoted field is not closed",
@@ -67,12 +67,12 @@ test("an error of the file crosses from the thread whole", async () => {
   });
 });
 
-test("a record of more than a million fields ends the import", async () => {
+test("a record of more than a million fields fails the import", async () => {
   const file = Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.alloc(4 * MB, ","), Buffer.from("\n3,4\n")]);
   await expect(read(file)).rejects.toThrow("the record that begins in line 3 cannot be read: it has more than 1000000");
 });
 
-test("an error that a chunk's reader throws reaches the caller, and the thread ends", async () => {
+test("an error of the file's reader reaches the caller, and the thread ends", async () => {
   async function* broken(): AsyncGenerator<Buffer> {
     yield Buffer.from("a,b\n1,2\n");
     throw new Error("the disk is gone");
@@ -97,7 +97,7 @@ test.each([1, 5])("an aborted attempt ends its thread (after %i batches)", async
   expect(threads()).toBeLessThanOrEqual(before);
 });
 
-test("a thread that dies fails the attempt and says so", async () => {
+test("a thread that dies fails the attempt with the reason", async () => {
   const built = csvThread.url;
   csvThread.url = new URL("data:text/javascript,process.exit(3)");
   try {
@@ -159,7 +159,7 @@ test.each([
   ["\n", "line feeds"],
   ["\r\n", "both"],
   ["\r", "carriage returns"],
-])("empty lines are not kept, however many: %j", async (end) => {
+])("empty lines are not kept in memory: %j", async (end) => {
   async function* file(): AsyncGenerator<Buffer> {
     yield Buffer.from(`a,b${end}1,2${end}`);
     for (let at = 0; at < FILE_MB; at += 1) {
@@ -177,7 +177,7 @@ test.each([
   expect(most / MB).toBeLessThan(110);
 });
 
-test("a file of empty lines keeps no long record of another tenant waiting", async () => {
+test("a file of empty lines does not delay another tenant's long record", async () => {
   const { file, goOn, reached } = halted(Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.alloc(4 * MB, "\n")]));
   const empty = rowsIn(open(file, "a"));
   await reached;
@@ -187,7 +187,7 @@ test("a file of empty lines keeps no long record of another tenant waiting", asy
   expect(await empty).toBe(1);
 });
 
-test("imports of one tenant, however many and long, leave threads to the others", async () => {
+test("many long imports of one tenant leave threads to other tenants", async () => {
   const begin = Buffer.from("a,b\n1,2\n");
   const files = Array.from({ length: 10 }, () => halted(begin));
   const held = files.map(({ file }) => rowsIn(open(file, "a")));

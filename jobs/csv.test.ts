@@ -12,7 +12,7 @@ async function read(text: string | Buffer, size = 7): Promise<CsvRecord[]> {
   return [...records, ...(await reader.flush())];
 }
 
-test.each([1, 2, 3, 5, 1000])("records come out right however the file is cut (%i bytes a chunk)", async (size) => {
+test.each([1, 2, 3, 5, 1000])("records are the same for any chunk size (%i bytes)", async (size) => {
   const text = 'a,b,c\r\n1,"two, ""quoted""",3\n\n"multi\nline\r\n",x,\n,,\r\nü,🎉,"end"';
   expect(await read(text, size)).toEqual([
     { line: 1, fields: ["a", "b", "c"] },
@@ -23,7 +23,7 @@ test.each([1, 2, 3, 5, 1000])("records come out right however the file is cut (%
   ]);
 });
 
-test.each([1, 2, 1000])("CR, LF and CRLF end a line, also in one file (%i bytes a chunk)", async (size) => {
+test.each([1, 2, 1000])("CR, LF and CRLF end a line, also mixed in one file (%i bytes a chunk)", async (size) => {
   expect(await read('a,b\r1,2\n3,4\r\n\r"5\r6",7\r', size)).toEqual([
     { line: 1, fields: ["a", "b"] },
     { line: 2, fields: ["1", "2"] },
@@ -32,7 +32,7 @@ test.each([1, 2, 1000])("CR, LF and CRLF end a line, also in one file (%i bytes 
   ]);
 });
 
-test.each([1, 3, 1000])("a record whose text is bad is rejected, and no other (%i bytes a chunk)", async (size) => {
+test.each([1, 3, 1000])("only the record with invalid text is rejected (%i bytes a chunk)", async (size) => {
   const text = Buffer.concat([
     Buffer.from('a,b\n1,x"y"z\n2,5" pipe\nfine,"1\n2"\n'),
     Buffer.from([0x62, 0xff, 0x2c, 0x31, 0x0a, 0x61, 0x00, 0x2c, 0x31, 0x0a]),
@@ -62,7 +62,7 @@ const UNCERTAIN: readonly (readonly [what: string, file: string, line: number])[
   ["a record above the limit", `a,b\n1,"${"x,y\n".repeat(LONGEST_RECORD_BYTES / 4 + 1)}"\n3,4\n`, 2],
   ["a line above the limit", `a,b\n${"x".repeat(LONGEST_RECORD_BYTES + 100)}\n3,4\n`, 2],
 ];
-test.each(UNCERTAIN)("%s ends the import, since the borders of records are uncertain", async (_what, file, line) => {
+test.each(UNCERTAIN)("%s fails the import, because record borders are uncertain", async (_what, file, line) => {
   await expect(read(file, 65_536)).rejects.toMatchObject({
     retryable: false,
     errorType: "invalid_input",
@@ -220,32 +220,35 @@ const FILES: readonly {
   { what: "no line end at the end", file: bytesOf('a,b\n1,"2"', "utf8"), rows: [["1", "2"]] },
   { what: "NUL-free control characters", file: bytesOf("a,b\n\u0001,\u000b\n", "utf8"), rows: [["\u0001", "\u000b"]] },
 ];
-test.each(FILES)("reads $what, and says how", async ({ file, options, found, columns = ["a", "b"], rows }) => {
-  for (const size of [1, 5, 1000]) {
-    const [batch] = await rowsOf(cut(file, size), options);
-    const values = batch?.rows.map(({ json }) => Object.values(JSON.parse(json)));
-    expect({ columns: batch?.columns, values, rejects: batch?.rejects }).toEqual({
-      columns,
-      values: rows,
-      rejects: [],
-    });
-    expect(batch?.found).toMatchObject({ delimiter: ",", quote: '"', encoding: "utf-8", header: true, ...found });
-  }
-});
+test.each(FILES)(
+  "reads $what, and reports the format",
+  async ({ file, options, found, columns = ["a", "b"], rows }) => {
+    for (const size of [1, 5, 1000]) {
+      const [batch] = await rowsOf(cut(file, size), options);
+      const values = batch?.rows.map(({ json }) => Object.values(JSON.parse(json)));
+      expect({ columns: batch?.columns, values, rejects: batch?.rejects }).toEqual({
+        columns,
+        values: rows,
+        rejects: [],
+      });
+      expect(batch?.found).toMatchObject({ delimiter: ",", quote: '"', encoding: "utf-8", header: true, ...found });
+    }
+  },
+);
 
-test("UTF-16 behind UTF-8 is rejected, and makes no UTF-16 of the rest", async () => {
+test("UTF-16 after UTF-8 is rejected, and the rest is not read as UTF-16", async () => {
   const file = Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.from("3,4\n".repeat(9), "utf16le")]);
   const [batch] = await rowsOf(cut(file, 5));
   expect(batch).toMatchObject({ found: { encoding: "utf-8" }, rows: [{ json: '{"a":"1","b":"2"}' }] });
   expect(batch?.rejects[0]).toEqual({ line: 3, reason: "the record holds a NUL character" });
 });
 
-test("lines are counted from the line of Excel on", async () => {
+test("line numbers include Excel's sep= line", async () => {
   const [batch] = await rowsOf(cut(Buffer.from("sep=;\r\na;b\r\n1;2\r\nx\r\n"), 3));
   expect([batch?.rows[0]?.line, batch?.rejects[0]?.line]).toEqual([3, 4]);
 });
 
-test("a long column name is cut between characters", async () => {
+test("a long column name is truncated between characters", async () => {
   const [batch] = await rowsOf(cut(Buffer.from(`${"a".repeat(199)}🎉z,b\n1,2\n`), 100));
   expect(batch?.columns).toEqual([`${"a".repeat(199)}🎉`, "b"]);
 });
@@ -254,7 +257,7 @@ async function* of(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text);
 }
 
-test("columns get usable names, rows become objects, other lines become rejects", async () => {
+test("columns get usable names, rows become objects, other lines are rejected", async () => {
   const [batch] = await rowsOf(of("name,,name,__proto__\nA,1,B,2\nshort,1\na,b,c,d,e\n"));
   expect(batch?.columns).toEqual(["name", "column_2", "name_2", "__proto__"]);
   expect(batch?.rows).toEqual([{ line: 2, json: '{"name":"A","column_2":"1","name_2":"B","__proto__":"2"}' }]);
@@ -264,7 +267,7 @@ test("columns get usable names, rows become objects, other lines become rejects"
   ]);
 });
 
-test("120 MB of CSV pass through bounded memory", { timeout: 240_000 }, async () => {
+test("120 MB of CSV need bounded memory", { timeout: 240_000 }, async () => {
   const line = "some name,some.address@example.com,Some Street 12,12345,A town,2026-01-01,12.50,note\n";
   const chunk = Buffer.from(line.repeat(3000));
   const count = Math.ceil((120 * 1024 * 1024) / chunk.length);

@@ -15,7 +15,7 @@ const inventory = () =>
   );
 const paths = async () => (await inventory()).map((asset) => asset.path);
 const none = { added: 0, changed: 0, removed: 0, unchanged: 0, skipped: 0 };
-test("sync-folder writes what is there, and then only what is different", async () => {
+test("sync-folder writes all files once, and then only the differences", async () => {
   put("a\n🎉", "one");
   put("-b", "two");
   put("c", "three");
@@ -45,7 +45,7 @@ test("sync-folder writes what is there, and then only what is different", async 
   expect(after[0]?.updated_at).toEqual(before[1]?.updated_at);
 });
 
-test("sync-folder counts like one run when an attempt before it failed half-way", async () => {
+test("sync-folder counts like a single run after an attempt that failed half-way", async () => {
   for (let index = 0; index < 1200; index += 1) put(`file-${index}`, "old");
   expect(await run("sync-folder", {})).toMatchObject({ added: 1200 });
   for (let index = 0; index < 10; index += 1) put(`file-${index}`, "new");
@@ -68,7 +68,7 @@ test("sync-folder counts like one run when an attempt before it failed half-way"
   expect(await paths()).toHaveLength(1299);
 });
 
-test("LEASE-03 sync-folder of a late attempt leaves no row behind", async () => {
+test("LEASE-03 a late attempt of sync-folder writes no row", async () => {
   put("a", "1");
   expect(await run("sync-folder", {}, { commits: 1 })).toEqual({ kind: "lease_lost" });
   expect(await paths()).toEqual([]);
@@ -98,7 +98,7 @@ const events = () =>
     [bench.providerId],
   );
 
-test("Z-05 sync-folder tells of images that it added or changed, once, and of nothing else", async () => {
+test("Z-05 sync-folder publishes one event for each added or changed image, and for no other file", async () => {
   const png = Buffer.from("89504e470d0a1a0a", "hex");
   put("notes.txt", "no image");
   await run("sync-folder", {});
@@ -114,19 +114,19 @@ test("Z-05 sync-folder tells of images that it added or changed, once, and of no
   expect(await events()).toEqual([{ name: "images.ingest.completed", data: told }]);
 });
 
-test("Z-05 import-csv tells of a list that it made, when it is filled, and not when it fills it again", async () => {
+test("Z-05 import-csv publishes an event when a new list is filled, and not when it is filled again", async () => {
   put("new.csv", "a,b\n1,2\n3,4\n");
-  const payload = { path: "new.csv", list: "told of" };
+  const payload = { path: "new.csv", list: "announced" };
   const jobId = randomUUID();
   expect(await run("import-csv", payload, { jobId, commits: 2 })).toEqual({ kind: "lease_lost" });
   expect(await events()).toEqual([]);
   await run("import-csv", payload, { jobId });
   await run("import-csv", payload);
-  const told = { name: "told of", columns: ["a", "b"], rows: 2, provider_id: bench.providerId, path: "new.csv" };
+  const told = { name: "announced", columns: ["a", "b"], rows: 2, provider_id: bench.providerId, path: "new.csv" };
   expect(await events()).toEqual([{ name: "list.created", data: told }]);
 });
 
-test("sync-folder keeps the rows of what is there but unreadable, and drops what became something else", async () => {
+test("sync-folder keeps the rows of unreadable files, and deletes those of paths that are no longer files", async () => {
   mkdirSync(join(bench.data, "closed"), { mode: 0o755 });
   for (const name of ["closed/in", "secret", "pipe"]) put(name, name);
   await run("sync-folder", {});
@@ -139,7 +139,7 @@ test("sync-folder keeps the rows of what is there but unreadable, and drops what
   expect(await paths()).toEqual(["closed/in", "secret"]);
 });
 
-test("sync-folder removes nothing when the folder is not there", async () => {
+test("sync-folder deletes nothing when the folder is missing", async () => {
   put("a", "1");
   await run("sync-folder", {});
   rmSync(bench.data, { recursive: true });
@@ -147,7 +147,7 @@ test("sync-folder removes nothing when the folder is not there", async () => {
   expect(await paths()).toEqual(["a"]);
 });
 
-test("sync-folder leaves what another job saw meanwhile", async () => {
+test("sync-folder keeps rows that another job saw meanwhile", async () => {
   put("a", "1");
   await run("sync-folder", {});
   rmSync(join(bench.data, "a"));

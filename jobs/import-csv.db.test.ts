@@ -14,7 +14,7 @@ const listRows = (list: string) =>
     [list],
   );
 
-test("import-csv fills a list, names what it rejects, and an import that runs again writes the same", async () => {
+test("import-csv fills a list, reports its rejects, and a second run writes the same", async () => {
   put("people.csv", 'name,age\n"A, ""B""",1\nshort\n\nC,3\n');
   const read_as = { delimiter: ",", quote: '"', encoding: "utf-8", header: true };
   const expected = { rows: 2, rejected: 1, rejects: [{ line: 3, reason: "1 fields instead of 2" }], read_as };
@@ -29,7 +29,7 @@ test("import-csv fills a list, names what it rejects, and an import that runs ag
   expect(lists).toEqual([{ columns: ["name", "age"], row_count: "2" }]);
 });
 
-test("import-csv replaces what a longer import left, also at the lines that are rejects now", async () => {
+test("import-csv deletes what a longer import left, also at rejected lines", async () => {
   const payload = { path: "list.csv", list: "shrinking" };
   put("list.csv", `n\n${Array.from({ length: 2500 }, (_unused, index) => index).join("\n")}\n`);
   expect(await run("import-csv", payload)).toMatchObject({ rows: 2500 });
@@ -41,7 +41,7 @@ test("import-csv replaces what a longer import left, also at the lines that are 
   ]);
 });
 
-test("import-csv reports the first 1,000 rejects of more", async () => {
+test("import-csv reports the first 1,000 of many rejects", async () => {
   put("bad.csv", `a,b\n${"x\n".repeat(2500)}ok,1\n`);
   const result = (await run("import-csv", { path: "bad.csv", list: "bad" })) as {
     rows: number;
@@ -53,7 +53,7 @@ test("import-csv reports the first 1,000 rejects of more", async () => {
   expect(result.rejects.at(-1)).toEqual({ line: 1001, reason: "1 fields instead of 2" });
 });
 
-test("import-csv stores a row of megabytes as it stands, and holds the event loop for less than 100 ms", async () => {
+test("import-csv stores a row of megabytes unchanged, and blocks the event loop for less than 100 ms", async () => {
   const fields = ["支🎉\\\n\u0001", "", '"'.repeat(1_000_000), `x${"🎉".repeat(100_000)}`, '"'.repeat(500)];
   const line = fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(",");
   const many = `,,,,"${'""'.repeat(500)}"\n`.repeat(1500);
@@ -83,7 +83,7 @@ test.each([
   ["a quote that is never closed", `n\n${"1\n".repeat(3000)}"open\n`],
   ["no columns", "\n\n"],
   ["broken UTF-16", Buffer.concat([Buffer.from(`\ufeff${numbers(60_000, "u")}`, "utf16le"), Buffer.from([0x31])])],
-])("a file with %s leaves the list as it was, and nothing else", async (what, file) => {
+])("a file with %s leaves the list unchanged and no other rows", async (what, file) => {
   const list = `kept ${what}`;
   put("good.csv", numbers(10, "a"));
   await run("import-csv", { path: "good.csv", list });
@@ -96,7 +96,7 @@ test.each([
   expect(await database.query("select from app.list_imports")).toEqual([]);
 });
 
-test("of imports at the same time each replaces the list whole", async () => {
+test("each of several concurrent imports replaces the list completely", async () => {
   for (let round = 0; round < 3; round += 1) {
     put("a.csv", numbers(6000, "a"));
     put("b.csv", numbers(4000, "b"));
@@ -109,7 +109,7 @@ test("of imports at the same time each replaces the list whole", async () => {
   }
 });
 
-test("what a late attempt wrote is in no list, and goes with the next import of the tenant", async () => {
+test("rows of a late attempt are in no list, and the tenant's next import deletes them", async () => {
   put("late.csv", numbers(2500, "late"));
   put("next.csv", numbers(5, "next"));
   const jobId = randomUUID();
@@ -130,7 +130,7 @@ test("what a late attempt wrote is in no list, and goes with the next import of 
   expect(await storedIn("beside")).toMatchObject([{ rows: 5, row_count: "5" }]);
 });
 
-test("LEASE-03 import-csv of a late attempt leaves no row of its batch behind", async () => {
+test("LEASE-03 a late attempt of import-csv writes no row of its batch", async () => {
   put("late.csv", "a\n1\n");
   expect(await run("import-csv", { path: "late.csv", list: "late" }, { commits: 1 })).toEqual({ kind: "lease_lost" });
   expect(await listRows("late")).toEqual([]);

@@ -97,7 +97,7 @@ async function run(payload: unknown, jobId = "019e0000-0000-7000-8000-0000000000
   return outcome;
 }
 
-test("F-02 a mail arrives as it was asked for, and its Message-ID is that of the job in every attempt", async () => {
+test("F-02 a mail arrives as requested, with the job's Message-ID in every attempt", async () => {
   const message_id = "<019e0000-0000-7000-8000-000000000001@example.test>";
   expect(await run(MAIL)).toEqual({ kind: "succeeded", result: { message_id, accepted: [MAIL.to], rejected: [] } });
   expect(await run({ ...MAIL, to: ["ada@example.test", "bob@example.test"] })).toMatchObject({ kind: "succeeded" });
@@ -128,7 +128,7 @@ test.each([
   ["51 addresses", { to: Array.from({ length: 51 }, (_, n) => `a${n}@example.test`) }],
   ["a reply-to with a line break", { reply_to: "a@b.test\nX-Evil: 1" }],
   ["attachments", { attachments: [{ path: "/etc/passwd" }] }],
-])("%s is refused at the door and sends nothing", async (_what, change) => {
+])("%s is refused by the schema and sends nothing", async (_what, change) => {
   const schema = builtinDefinitions.find(({ key }) => key === "send-email")?.arg_schema ?? {};
   expect(compileArgSchema(schema)({ ...MAIL, ...change })).not.toEqual([]);
   expect(await run({ ...MAIL, ...change })).toMatchObject({
@@ -138,7 +138,7 @@ test.each([
   expect(mails).toEqual([]);
 });
 
-test("a refusal for good is not tried again, one for now is, and neither tells the password", async () => {
+test("a permanent refusal is not retried, a temporary one is, and neither contains the password", async () => {
   const failed = async () => {
     const outcome = await run(MAIL);
     expect(JSON.stringify(outcome)).not.toContain("canary-password");
@@ -163,7 +163,7 @@ test("a refusal for good is not tried again, one for now is, and neither tells t
   expect(mails).toEqual([]);
 });
 
-test("of several recipients, those that were refused are named", async () => {
+test("refused recipients are listed by name", async () => {
   refuse = { recipient: (address) => (address.startsWith("no") ? 550 : undefined) };
   expect(await run({ ...MAIL, to: ["yes@example.test", "no@example.test"] })).toMatchObject({
     kind: "succeeded",
@@ -171,7 +171,7 @@ test("of several recipients, those that were refused are named", async () => {
   });
 });
 
-test("a refused recipient is refused in every spelling, and gets no second mail", async () => {
+test("a refused recipient is recognised in every spelling and gets no second mail", async () => {
   refuse = { recipient: (address) => (address.startsWith("no") ? 550 : undefined) };
   const to = ["no@Example.TEST", "yes@EXAMPLE.test", "yes@example.test"];
   expect(await run({ ...MAIL, to })).toMatchObject({
@@ -184,7 +184,7 @@ test("a refused recipient is refused in every spelling, and gets no second mail"
 test.each([
   ["from the start", { secure: true }, "smtps"],
   ["by STARTTLS", { disabledCommands: [] }, "smtp"],
-])("a mail goes over TLS, %s, and not to a server with an untrusted certificate", async (_, change, scheme) => {
+])("a mail is sent over TLS, %s, and not to a server with an untrusted certificate", async (_, change, scheme) => {
   const secured = new SMTPServer({ ...options, ...change });
   secured.on("error", () => undefined);
   secured.listen(0, "127.0.0.1");
@@ -198,7 +198,7 @@ test.each([
   await new Promise<void>((resolve) => secured.close(resolve));
 });
 
-test("a stopped attempt cuts off a server that is silent, and the mail is not sent behind its back", async () => {
+test("a stopped attempt disconnects from a server that does not answer, and the mail is not sent later", async () => {
   const silent = createServer();
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -223,7 +223,7 @@ test("a stopped attempt cuts off a server that is silent, and the mail is not se
   silent.close();
 });
 
-test("a server that is not there is tried again; without settings, or without a text, nothing is", async () => {
+test("an unreachable server is retried; missing settings or a missing text are not", async () => {
   await new Promise<void>((resolve) => server.close(resolve));
   expect(await run(MAIL)).toMatchObject({ kind: "failed", errorType: "transient_network" });
   setServer();
@@ -236,7 +236,7 @@ test.each([
   [451, 550],
   [550, 451],
 ])(
-  "deferred recipients are tried again, refused are told, accepted are never sent twice (%i, %i)",
+  "deferred recipients are retried, refused ones are reported, accepted ones get one mail (%i, %i)",
   async (...codes) => {
     const [one, two] = codes.map((code, index) => `${code === 451 ? "later" : "never"}${index}@example.test`) as [
       string,
@@ -259,7 +259,7 @@ test.each([
   },
 );
 
-test("if no recipient is accepted, refused recipients do not hide deferred ones", async () => {
+test("when no recipient is accepted, refused ones do not hide deferred ones", async () => {
   const mail = { ...MAIL, to: ["later@example.test", "never@example.test"] };
   const steps = memorySteps();
   refuse = { recipient: (address) => (address.startsWith("later") ? 451 : 550) };
@@ -284,7 +284,7 @@ test.each([
   ["a bad address in a list", { ...MAIL, to: ["a@b.test", "ada"] }, "/to/1", /./],
   ["no address at all", { ...MAIL, to: [] }, "/to", /./],
   ["a number", { ...MAIL, to: 7 }, "/to", /./],
-])("%s is one error at the door", (_what, payload, pointer, detail) => {
+])("%s is one error of the schema", (_what, payload, pointer, detail) => {
   const schema = builtinDefinitions.find(({ key }) => key === "send-email")?.arg_schema ?? {};
   expect(compileArgSchema(schema)(payload)).toEqual([
     expect.objectContaining({ pointer, detail: expect.stringMatching(detail) }),

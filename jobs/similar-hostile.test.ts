@@ -101,7 +101,7 @@ const FAILS: readonly (readonly [what: string, file: Buffer, message: RegExp, co
   ],
 ];
 const fails = FAILS.map(([what, file, message, column]) => ({ what, file, message, column }));
-test.each(fails)("find-similar fails for good at $what, and says why", async ({ file, message, column }) => {
+test.each(fails)("find-similar fails permanently at $what, with the reason", async ({ file, message, column }) => {
   writeFileSync(join(data, "file.csv"), file);
   expect(await findSimilar("file.csv", column)).toEqual({
     ...{ kind: "failed", errorType: "invalid_input", retryable: false },
@@ -122,16 +122,19 @@ const PLACES: readonly (readonly [what: string, make: (real: string) => unknown,
   ["a link out of the folder", (real) => symlinkSync("/etc/passwd", real), "invalid_input"],
   ["a link to itself", (real) => symlinkSync(real, real), "invalid_input"],
 ];
-test.each(PLACES)("find-similar fails at %s in the file's place, without the path", async (...[, make, errorType]) => {
-  const real = join(data, "place.csv");
-  rmSync(real, { recursive: true, force: true });
-  await make(real);
-  const outcome = await findSimilar("place.csv");
-  expect(outcome).toMatchObject({ kind: "failed", errorType });
-  expect(JSON.stringify(outcome)).not.toContain(folder.root);
-});
+test.each(PLACES)(
+  "find-similar fails at %s in place of the file, without the path in the message",
+  async (...[, make, errorType]) => {
+    const real = join(data, "place.csv");
+    rmSync(real, { recursive: true, force: true });
+    await make(real);
+    const outcome = await findSimilar("place.csv");
+    expect(outcome).toMatchObject({ kind: "failed", errorType });
+    expect(JSON.stringify(outcome)).not.toContain(folder.root);
+  },
+);
 
-test.each(PLACES)("find-similar reads the file that was opened when %s takes its place", async (...[, make]) => {
+test.each(PLACES)("find-similar reads the opened file when %s replaces it", async (...[, make]) => {
   const real = join(data, "opened.csv");
   rmSync(real, { recursive: true, force: true });
   put(real);
@@ -142,7 +145,7 @@ test.each(PLACES)("find-similar reads the file that was opened when %s takes its
   expect(await findSimilar("opened.csv", "a", replace)).toMatchObject({ kind: "succeeded", result: { rows: 1 } });
 });
 
-test("find-similar keeps its figures however long the values are", async () => {
+test("find-similar keeps its counts for values of any length", async () => {
   const rows = Array.from({ length: 60 }, (_, at) => `${String.fromCodePoint(0x4e00 + at)}${"\u5b57".repeat(499)}`);
   writeFileSync(join(data, "file.csv"), text("a", ...rows));
   const outcome = await findSimilar("file.csv");

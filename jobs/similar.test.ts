@@ -4,7 +4,7 @@ import { distanceWithin, keyOf, similarPairs } from "./handlers/similar-values";
 
 const values = (...texts: string[]) => texts.map((text, index) => ({ line: index + 2, text, key: keyOf(text) }));
 
-test("pairs are those that differ by a few letters, in the order of their lines", () => {
+test("pairs differ by a few letters and are in the order of their lines", () => {
   const given = values("Anna Meier", "Bernd", "Anna  MEYER", "Ana Mayer", "Berndt", "Zoe");
   const found = [...similarPairs(given, 2)].map(({ first, second, distance }) => [first.line, second.line, distance]);
   expect(found.toSorted()).toEqual([
@@ -28,7 +28,7 @@ function wholeTable(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-test("the distance is Levenshtein's as far as it is asked for", () => {
+test("the distance is Levenshtein's up to the requested maximum", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 12 });
   fc.assert(
     fc.property(text, text, fc.integer({ min: 0, max: 3 }), (a, b, most) => {
@@ -39,7 +39,7 @@ test("the distance is Levenshtein's as far as it is asked for", () => {
   );
 });
 
-test("what is done is told as a share", () => {
+test("progress is reported as a share of the work", () => {
   const shares: number[] = [];
   Array.from(similarPairs(values("a", "bb", "ccc", "dddd"), 1, (share) => shares.push(share)));
   expect(shares).toEqual([0, 0.25, 0.5, 0.75]);

@@ -41,8 +41,8 @@ function runScript(name: string, args: readonly string[], { out = "pipe", frames
 }
 
 const FAULTS: readonly (readonly [what: string, script: string, args: readonly string[], to: object, end: object])[] = [
-  ["no folder", "walk-folder", ["--folder=/none"], {}, { code: 66, stderr: /^the path is no folder any more/ }],
-  ["a file", "checksum-report", ["--folder=/etc/passwd"], {}, { code: 66, stderr: /^the path is no folder any more/ }],
+  ["no folder", "walk-folder", ["--folder=/none"], {}, { code: 66, stderr: /^the path is no longer a folder/ }],
+  ["a file", "checksum-report", ["--folder=/etc/passwd"], {}, { code: 66, stderr: /^the path is no longer a folder/ }],
   ["an unknown option", "walk-folder", ["--none"], {}, { code: 70, stderr: /^Unknown option '--none'/ }],
   ["no option", "checksum-report", [], {}, { code: 70, stderr: /^--folder is missing$/m }],
   [
@@ -61,7 +61,7 @@ const FAULTS: readonly (readonly [what: string, script: string, args: readonly s
   ],
 ];
 test.each(FAULTS)(
-  "a script that fails at %s says so in one line, without a stack or a path",
+  "a script that fails at %s reports it in one line, without a stack or a path",
   (...[, script, args, to, end]) => {
     const { path, put } = made("faults");
     put("a", "a");
@@ -114,7 +114,7 @@ async function hostileTree() {
   return { path, contents, skipped: fs.existsSync(join(path, "zero")) ? skipped.length : skipped.length - 1 };
 }
 
-test("walk-folder and checksum-report give every file of a hostile tree exactly, and count the rest", async () => {
+test("walk-folder and checksum-report list every file of a hostile tree exactly, and count the rest", async () => {
   const { path, contents, skipped } = await hostileTree();
   const walked = runScript("walk-folder", [`--folder=${path}`]);
   expect([walked.code, walked.stderr]).toEqual([0, ""]);
@@ -137,7 +137,7 @@ const CHANGES: readonly (readonly [what: string, put: (file: string) => unknown,
   ["becomes a folder", (file) => fs.mkdirSync(file), "special"],
 ];
 test.each(CHANGES)(
-  "a file that %s between its discovery and its opening is skipped, counted once and not followed",
+  "a file that %s between listing and opening is skipped, counted once and not followed",
   (...[, putInstead, reason]) => {
     const { path, put } = made("swap");
     for (const name of ["a", "b", "c"]) put(name, name);
@@ -156,7 +156,7 @@ test.each(CHANGES)(
   },
 );
 
-test("a folder that is replaced by a link while it is walked is read to its end, and the link is not followed", () => {
+test("a folder replaced by a link during the walk is read to its end, and the link is not followed", () => {
   const { path } = made("swapped");
   for (const sub of ["b", "outside"]) fs.mkdirSync(join(path, sub));
   for (const name of ["1", "2"]) fs.writeFileSync(join(path, "b", name), "inside");
@@ -173,7 +173,7 @@ test("a folder that is replaced by a link while it is walked is read to its end,
   expect(found).toEqual([`b/1 ${sha256("inside")}`, `b/2 ${sha256("inside")}`, `outside/2 ${sha256("outside")}`]);
 });
 
-test("a file that grows while it is read has the hash of as many bytes as its size says", async () => {
+test("the hash of a growing file covers as many bytes as its reported size", async () => {
   const { path, put } = made("growing");
   const log = join(path, "log");
   put("log", "x".repeat(8 * 1024 * 1024));

@@ -99,7 +99,7 @@ async function walkFolder(args: Record<string, unknown> = {}) {
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test("walk-folder finds every regular file under its exact name, and skips what it must", async () => {
+test("walk-folder lists every regular file under its exact name, and skips other entries", async () => {
   const { rows, outcome, stderr } = await walkFolder();
   expect({ stderr, outcome }).toEqual({
     stderr: "",
@@ -115,7 +115,7 @@ test("walk-folder finds every regular file under its exact name, and skips what 
   }
 });
 
-test("walk-folder keeps to the folder it is given; paths stay those of the provider", async () => {
+test("walk-folder stays in its folder, and paths are relative to the provider", async () => {
   const expected = [...contents.keys()].filter((path) => path.startsWith("sub dir/")).sort();
   for (const prefix of ["sub dir", "/sub dir/", "./sub dir//"]) {
     const { rows } = await walkFolder({ path_prefix: prefix });
@@ -133,7 +133,7 @@ test.each([
   expect((await walkFolder({ path_prefix })).outcome).toMatchObject({ kind: "failed", errorType });
 });
 
-test("walk-folder skips and reports what it may not read, and keeps what is known of it", async () => {
+test("walk-folder skips and reports unreadable entries, and their rows are kept", async () => {
   const locked = join(data, "locked");
   mkdirSync(locked);
   writeFileSync(join(locked, "inside"), "x");
@@ -151,7 +151,7 @@ test("walk-folder skips and reports what it may not read, and keeps what is know
   ]);
 });
 
-test("walk-folder gives time and media type, by content before name", async () => {
+test("walk-folder reports time and media type, by content before name", async () => {
   const typed = join(data, "typed");
   mkdirSync(typed, { mode: 0o755 });
   const png = Buffer.from("89504e470d0a1a0a0000", "hex");
@@ -179,7 +179,7 @@ test("walk-folder gives time and media type, by content before name", async () =
   expect(rows[0]).toMatchObject({ modified_ms: 1_700_000_000_500 });
 });
 
-test("walk-folder goes deeper than a path may be long", async () => {
+test("walk-folder reads deeper than the maximum path length", async () => {
   const deep = join(data, "deep");
   mkdirSync(deep, { mode: 0o755 });
   const script =
@@ -191,7 +191,7 @@ test("walk-folder goes deeper than a path may be long", async () => {
   expect(rows.map((row) => row.path)).toEqual([`deep/${`${"d".repeat(200)}/`.repeat(30)}file`]);
 });
 
-test("the last progress of walk-folder names every file", async () => {
+test("the last progress of walk-folder covers every file", async () => {
   const { registry, ctx, recorded, key, args } = await run("walk-folder", {});
   await executeCommand(registry, key, args, ctx);
   const message = `${contents.size} of ${contents.size} files`;
@@ -205,7 +205,7 @@ async function checksumReport(args: Record<string, unknown> = {}) {
   return { outcome, output, report: kept.files.get("checksums.txt")?.bytes.toString() ?? "" };
 }
 
-test("checksum-report keeps every line of thousands as an artifact, of which its output shows a part", async () => {
+test("checksum-report stores thousands of lines as an artifact, and shows a part of them in its output", async () => {
   const many = join(data, "many");
   mkdirSync(many, { mode: 0o755 });
   const names = Array.from({ length: 6000 }, (_, at) => `${at}-${"n".repeat(120)}`);
@@ -218,7 +218,7 @@ test("checksum-report keeps every line of thousands as an artifact, of which its
   expect(outcome).toMatchObject({ kind: "succeeded", result: { files: 6000, sha256: sha256(report) } });
 });
 
-test("checksum-report is what sha256sum -c accepts, and its result describes it", async () => {
+test("checksum-report is accepted by sha256sum -c, and its result describes it", async () => {
   linkSync(join(data, "plain.txt"), join(data, "hard link"));
   const { outcome, output, report } = await checksumReport();
   const bytes = [...contents.values()].join("").length + 1;

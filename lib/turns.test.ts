@@ -8,7 +8,7 @@ function work(): void {
   while (performance.now() < until);
 }
 
-test("a round of the event loop has a turn of one work at most, and all of them go on", async () => {
+test("each round of the event loop runs at most one turn of one task, and all tasks progress", async () => {
   let round = 0;
   let isOver = false;
   const counting = (async () => {

@@ -11,7 +11,7 @@ import { turnsFixture } from "./turns.fixture";
 const { database, make, surroundings, pendingEvent, statusOf } = await turnsFixture();
 const { member, many, stateCounts } = await bulkFixture(database, make);
 
-/** From now on each job of the tenant takes so long to pause. */
+/** Makes pausing each job of the tenant take this long. */
 async function slowDown({ tenantId }: TenantScope, ms: number): Promise<void> {
   await database.query(`create or replace function app.test_slow() returns trigger language plpgsql as $$
     begin if new.tenant_id = '${tenantId}' then perform pg_sleep(${ms} / 1000.0); end if; return new; end $$`);
@@ -20,7 +20,7 @@ async function slowDown({ tenantId }: TenantScope, ms: number): Promise<void> {
   );
 }
 
-test("an action whose jobs take long goes on in smaller chunks, and another tenant's has its turns between them", async () => {
+test("a slow action continues in smaller chunks, and another tenant's action has its turns between them", async () => {
   const [slow, quick] = [await member(), await member()];
   await many(slow.scope, 400);
   await many(quick.scope, 1);
@@ -39,7 +39,7 @@ test("an action whose jobs take long goes on in smaller chunks, and another tena
   expect(await stateCounts(slow.scope)).toEqual([{ state: "paused", n: 400 }]);
 });
 
-test("a bulk action that keeps its connection keeps no event waiting", async () => {
+test("a bulk action that keeps its connection does not delay events", async () => {
   const url = database.urlFor("web");
   const web = openDatabase({ prepare: true, url, role: "web", max: WEB_POOL, applicationName: "test" });
   whenDone(() => web.close());

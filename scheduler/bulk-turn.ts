@@ -30,7 +30,7 @@ export function bulkTurn(): Loop["turn"] {
       },
     );
     const fields = { tenant_id: taken.tenantId, action_id: taken.id, jobs: limit };
-    if (takesTooLong) log.warn(fields, "a part of a bulk action takes too long; the next one is smaller");
+    if (takesTooLong) log.warn(fields, "a chunk of a bulk action took too long, the next one is smaller");
     const next = takesTooLong ? Math.ceil(limit / SMALLER_BY) : limit * LARGER_BY;
     if (next < BULK_CHUNK) sizes.set(taken.id, next);
     return { again: true };

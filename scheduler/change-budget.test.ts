@@ -12,7 +12,7 @@ function publishedOf(budget: ChangeBudget, untilMs: number): number[] {
   return told;
 }
 
-test("who never stops has so many at once, then one each so often, by whichever bucket is empty", () => {
+test("constant changes use up the burst, then the rate of whichever bucket is empty", () => {
   const buckets = [
     { most: 6, everyMs: 10_000 },
     { most: 20, everyMs: 30_000 },
@@ -22,7 +22,7 @@ test("who never stops has so many at once, then one each so often, by whichever 
   expect(told.filter((at) => at >= 1800)).toHaveLength(60);
 });
 
-test("who rests has all of them again", () => {
+test("the burst refills while nothing changes", () => {
   const budget = new ChangeBudget([{ most: 2, everyMs: 1000 }], 0);
   expect([budget.spend(0), budget.spend(0), budget.spend(10_000), budget.spend(10_000)]).toEqual([
     0, 1000, 10_000, 11_000,

@@ -9,7 +9,7 @@ import { makeFactory } from "@/lib/testing/rows/factories";
 import { expireTurn, promoteTurn, rescueTurn } from "./due-turns";
 import type { Loop } from "./run-loops";
 
-/** A whole sweep over dead index entries that takes this long runs at most once a second. */
+/** A full sweep that takes this long runs at most once a second. */
 const COSTLY_MS = 50;
 const PAUSE_MS = 20 * COSTLY_MS;
 
@@ -22,7 +22,7 @@ beforeEach(() => database.query("truncate app.live_jobs"));
 const log = createLogger({ process: "scheduler", level: "silent", format: "json" });
 const leader = { leaderId: "the-leader", term: 1 };
 
-/** Runs turns on a database with slow whole sweeps, and counts those sweeps. */
+/** Runs turns on a database with slow full sweeps, and counts those sweeps. */
 function slowed(loop: Loop["turn"], isWhole: (statement: Statement, values: readonly unknown[]) => boolean) {
   let whole = 0;
   const slow = (tx: Transaction): Transaction => ({
@@ -59,7 +59,7 @@ const turnUntil = (turn: () => Promise<unknown>, isSo: () => Promise<unknown>, w
     { withinMs },
   );
 
-test("while whole looks are costly, due jobs are promoted without them, and one that appears far in the past by the next", async () => {
+test("while full scans are costly, due jobs are promoted without one, and a job due far in the past with the next", async () => {
   const { turn, whole } = slowed(promoteTurn(), fromBeginning("promote_due"));
   const later = { scheduledFor: new Date(Date.now() + 3_600_000) };
   const [soon, past] = [await make.job(scope, later), await make.job(scope, later)];
@@ -75,7 +75,7 @@ test("while whole looks are costly, due jobs are promoted without them, and one 
   expect(whole()).toBe(2);
 });
 
-test("while whole looks are costly, jobs expire without them, and one that appears far in the past by the next", async () => {
+test("while full scans are costly, jobs expire without one, and a job expired far in the past with the next", async () => {
   const { turn, whole } = slowed(expireTurn(), fromBeginning("expire_waiting"));
   const [soon, past] = [await make.job(scope), await make.job(scope)];
   await turn();
@@ -90,7 +90,7 @@ test("while whole looks are costly, jobs expire without them, and one that appea
   expect(whole()).toBe(2);
 });
 
-test("while whole looks are costly, a lease that runs out is rescued without one, and a renewed one is not", async () => {
+test("while full scans are costly, an expired lease is rescued without one, and a renewed lease is not", async () => {
   const { turn, whole } = slowed(rescueTurn(new LeaseWatch()), ({ name }) => name.startsWith("expired_leases"));
   const [lost, renewed, other] = [
     await make.runningJob(scope),

@@ -33,8 +33,8 @@ export function rescueTurn(watch: LeaseWatch): Loop["turn"] {
     const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, watch, random, retry }));
     const { laneNos, rescued, ended, lost, unstorable } = sweep;
     if (unstorable.length > 0)
-      log.error({ job_ids: unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
-    if (rescued + ended > 0) log.warn({ rescued, ended, jobs: lost }, "leases ran out");
+      log.error({ job_ids: unstorable.slice(0, 10) }, "expired leases cannot be rescued");
+    if (rescued + ended > 0) log.warn({ rescued, ended, jobs: lost }, "leases expired");
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
     return { again: rescued + ended === BATCH };
@@ -59,7 +59,7 @@ export function expireTurn(mark = new DueMark()): Loop["turn"] {
     mark.looked(from, expired, performance.now());
     const { laneNos, count, left } = expired;
     if (left.length > 0)
-      log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be ended as expired; they are tried again");
+      log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be expired, retrying");
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
     return { again: count === BATCH };

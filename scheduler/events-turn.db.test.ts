@@ -10,7 +10,7 @@ const holdSql = statement(
   "select id from app.job_triggers where tenant_id = $1 for no key update",
 );
 
-test("a tenant whose triggers somebody keeps locked holds up no other one's events, and loses none of its own", async () => {
+test("a tenant with locked triggers delays no other tenant's events, and loses none of its own", async () => {
   const definition = await make.definition();
   const tenants = [await make.tenant(), await make.tenant(), await make.tenant()]
     .map(({ tenantId }) => tenantId)
@@ -49,7 +49,7 @@ test("a tenant whose triggers somebody keeps locked holds up no other one's even
   expect(await statusOf(held)).toMatchObject([{ status: "done", reason: null }]);
 });
 
-test("tenants take turns: those that always have new events keep nobody waiting", async () => {
+test("tenants take turns: those that always have new events do not delay the others", async () => {
   const tenants = [await make.tenant(), await make.tenant(), await make.tenant()]
     .map(({ tenantId }) => tenantId)
     .sort();
@@ -64,7 +64,7 @@ test("tenants take turns: those that always have new events keep nobody waiting"
     expect(await statusOf(tenantId)).toMatchObject([{ status: "done" }, { status: "done" }]);
 });
 
-test("a tenant with many bounded triggers delays another tenant's event by one bounded transaction", async () => {
+test("a tenant with many bounded triggers delays another tenant's event by one transaction", async () => {
   const definition = await make.definition();
   const [busy = "", quiet = ""] = [await make.tenant(), await make.tenant()].map(({ tenantId }) => tenantId).sort();
   const triggers = (tenantId: string, count: number) =>

@@ -5,7 +5,7 @@ import { turnsFixture } from "./turns.fixture";
 
 const { database, make, surroundings } = await turnsFixture();
 
-test("turns of schedules go on with the tenants that had none, also two beside each other", async () => {
+test("the next turn continues with tenants that had none, also with two concurrent turns", async () => {
   const { dueTriggers } = scheduleFixture(database, make);
   const tenants = [];
   for (let n = 0; n < 12; n += 1) tenants.push((await make.tenant()).tenantId);

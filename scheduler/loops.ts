@@ -97,12 +97,12 @@ export const LOOPS: readonly Loop[] = [
     },
   },
   {
-    name: "look after blocked jobs",
+    name: "release blocked jobs",
     everyMs: SECOND,
     turn: sweepTurn(),
   },
   {
-    name: "go on with events",
+    name: "process events",
     everyMs: 250,
     turn: eventsTurn(),
   },
@@ -112,7 +112,7 @@ export const LOOPS: readonly Loop[] = [
     turn: watchFolders(),
   },
   {
-    name: "work off bulk actions",
+    name: "run bulk actions",
     everyMs: SECOND,
     turn: bulkTurn(),
   },
@@ -147,7 +147,7 @@ export const LOOPS: readonly Loop[] = [
     },
   },
   {
-    name: "look for old snapshots",
+    name: "check for old snapshots",
     everyMs: 60 * SECOND,
     turn: snapshots.turn,
   },
@@ -238,12 +238,12 @@ export function eventsTurn({ tenants: most = 50 } = {}): Loop["turn"] {
           after = tenantId;
           throw error;
         }
-        log.warn({ tenant_id: tenantId, err: error }, "a tenant's events take too long; they are gone on with later");
+        log.warn({ tenant_id: tenantId, err: error }, "a tenant's events took too long, continuing later");
         return { done: 0, failed: [] };
       });
       done += turn.done;
       for (const { eventId, error } of turn.failed)
-        log.error({ event_id: eventId, tenant_id: tenantId, err: error }, "an event cannot be gone on with");
+        log.error({ event_id: eventId, tenant_id: tenantId, err: error }, "an event cannot be processed");
     }
     return { again: done > 0 || after !== undefined };
   };
@@ -261,7 +261,7 @@ export function sweepTurn(): Loop["turn"] {
       const { last, healed, laneNos } = await inTerm((tx) => sweepDependents(tx, { after, limit }));
       after = last;
       limit = BATCH;
-      if (healed > 0) log.error({ healed }, "jobs were blocked although nothing kept them; they were released");
+      if (healed > 0) log.error({ healed }, "released jobs that a fault left blocked");
       notifyWork(db, laneNos);
       notifyChanges(db, laneNos);
       return { again: healed > 0 };

@@ -36,7 +36,7 @@ async function end(running: Promise<void>): Promise<void> {
 }
 
 describe("the loops of a leader", () => {
-  test("run in their rhythm, at once again while more is waiting, and beside each other", async () => {
+  test("run concurrently at their interval, and at once again while more work is waiting", async () => {
     const turns = { slow: 0, hungry: 0 };
     const running = run([
       { name: "slow", everyMs: 60_000, turn: async () => ({ again: ++turns.slow < 0 }) },
@@ -47,7 +47,7 @@ describe("the loops of a leader", () => {
     expect(turns).toEqual({ slow: 1, hungry: 5 });
   });
 
-  test("end at once when told, also in the middle of a long pause, and only after the turn under way", async () => {
+  test("end when asked, during a long pause at once, and otherwise after the current turn", async () => {
     let inside = false;
     const running = run([
       {
@@ -69,7 +69,7 @@ describe("the loops of a leader", () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  test("SCHED-18 pause as long as a turn says, and never longer than their rhythm, however far away its next work is", async () => {
+  test("SCHED-18 pause as long as a turn requests, and never longer than their interval", async () => {
     const turns = { soon: 0, far: 0 };
     const running = run([
       { name: "soon", everyMs: 60_000, turn: async () => ({ again: false, inMs: ++turns.soon < 3 ? 20 : 60_000 }) },
@@ -82,7 +82,7 @@ describe("the loops of a leader", () => {
     expect(turns.far).toBeLessThan(50);
   });
 
-  test("a hint ends a pause, also one that came during a turn; after a failure it does not", async () => {
+  test("are woken by a hint, also by one during a turn, but not after a failure", async () => {
     const hints = new Hints();
     let turns = 0;
     let failed = 0;
@@ -118,7 +118,7 @@ describe("the loops of a leader", () => {
     expect([turns, failed]).toEqual([3, 1]);
   });
 
-  test("a turn that fails is logged and tried again, no faster than once a second, and stops no other", async () => {
+  test("log a failing turn and repeat it at most once a second, without stopping the others", async () => {
     const at: number[] = [];
     let others = 0;
     const running = run([
@@ -139,7 +139,7 @@ describe("the loops of a leader", () => {
     expect(lines.some((line) => line.includes("a timed task failed") && line.includes("breaks"))).toBe(true);
   });
 
-  test("whoever has lost the term writes nothing, and is quiet about it", async () => {
+  test("write nothing after losing the term, and log no error", async () => {
     const scope = await make.tenant();
     const due = await make.job(scope, { scheduledFor: new Date(Date.now() + HOUR_MS) });
     await database.moveClock(2 * HOUR_MS);
@@ -165,7 +165,7 @@ describe("the loops of a leader", () => {
     await database.moveClock(0);
   });
 
-  test("every real one does its first turn without an error", async () => {
+  test("of the scheduler run their first turn without an error", async () => {
     await make.job(await make.tenant(), { scheduledFor: new Date(Date.now() + 10) });
     const seen = new Set<string>();
     const running = run(
@@ -183,7 +183,7 @@ describe("the loops of a leader", () => {
     expect(lines.filter((line) => line.includes('"warn"') || line.includes('"error"'))).toEqual([]);
   });
 
-  test("A-04 release a job that a fault left blocked, and say so as an error", async () => {
+  test("A-04 release a job that a fault left blocked, and log it as an error", async () => {
     const scope = await make.tenant();
     const parent = await make.runningJob(scope);
     const { jobId } = await enqueueJob(make.web, scope, {
@@ -193,7 +193,7 @@ describe("the loops of a leader", () => {
     await settleAttempts(make.worker, [succeeded(parent)]);
     await database.query("update app.job_dependencies set state = 'pending' where child_id = $1", [jobId]);
     await database.query("update app.live_jobs set state = 'blocked', ready = false where job_id = $1", [jobId]);
-    const running = run(LOOPS.filter(({ name }) => name === "look after blocked jobs"));
+    const running = run(LOOPS.filter(({ name }) => name === "release blocked jobs"));
     await waitFor(async () => (await getJob(make.web, scope, jobId))?.status === "queued");
     await end(running);
     expect(lines.join("")).toContain('"healed":1');

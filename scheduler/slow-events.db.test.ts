@@ -8,7 +8,7 @@ import { turnsFixture } from "./turns.fixture";
 
 const { database, make, surroundings, pendingEvent, statusOf, openWeb } = await turnsFixture();
 
-test("of many tenants whose triggers are locked, each keeps the others waiting for half a second", async () => {
+test("of many tenants with locked triggers each delays the others by half a second", async () => {
   const definition = await make.definition();
   const tenants = await Promise.all(Array.from({ length: 4 }, () => make.tenant()));
   const ids = tenants.map(({ tenantId }) => tenantId).sort();
@@ -73,7 +73,7 @@ async function onLiveConnection<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test("an event that keeps its transaction longer than PostgreSQL allows is given up after five tries", async () => {
+test("an event whose transaction exceeds PostgreSQL's timeout is given up after five tries", async () => {
   const { tenantId } = await make.tenant();
   await endsItsTransaction(tenantId);
   const web = openWeb();
@@ -85,7 +85,7 @@ test("an event that keeps its transaction longer than PostgreSQL allows is given
   }
 });
 
-test("a tenant whose events end the turn is followed by the tenants behind it", async () => {
+test("a tenant whose events end the turn does not keep the tenants after it from theirs", async () => {
   const tenants = [await make.tenant(), await make.tenant()].map(({ tenantId }) => tenantId).sort();
   const [slow = "", behind = ""] = tenants;
   await endsItsTransaction(slow);

@@ -12,7 +12,7 @@ afterAll(() => make.close());
 const log = createLogger({ process: "scheduler", level: "silent", format: "json" });
 const leader = { leaderId: "the-leader", term: 1 };
 
-test("a blocked job that the database refuses to release stops the sweep of no other one", async () => {
+test("a blocked job that the database refuses to release does not stop the sweep of others", async () => {
   const parent = await make.runningJob(scope);
   const ids: string[] = [];
   for (let n = 0; n < 12; n += 1) ids.push(await child([{ jobId: parent.jobId }]));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TimeShare } from "./time-share";
 
-test("after its burst a tenant takes its share of the time that passes, whatever others take", () => {
+test("after its burst a tenant gets its share of the elapsed time, whatever others use", () => {
   const share = new TimeShare({ burstMs: 2000, oneIn: 10 });
   const taken = { busy: 0, quiet: 0 };
   let quietWaited = 0;
@@ -21,7 +21,7 @@ test("after its burst a tenant takes its share of the time that passes, whatever
   expect([quietWaited, taken.quiet]).toEqual([0, 50_000]);
 });
 
-test("without a share, nobody waits", () => {
+test("without a share there is no waiting", () => {
   const share = new TimeShare({ burstMs: 10, oneIn: 0 });
   share.took("busy", 1000, 0);
   expect(share.mayBegin("busy", 0)).toBe(true);

@@ -9,7 +9,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("the leader warns once for each change while living processes have different time-zone data", async () => {
+test("the leader warns once per change while live processes have different time-zone data", async () => {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
   const log = createLogger({ process: "scheduler", level: "warn", format: "json", stream });

@@ -66,7 +66,7 @@ const told = async () =>
     )
   ).map(({ data }) => [data.folder_path, data.changed_folders]);
 
-test("Z-05 each change of a folder is one event, which names the innermost folder that holds it", async () => {
+test("Z-05 each change of a folder is one event with the innermost folder", async () => {
   await look();
   await look();
   expect(await told()).toEqual([]);
@@ -94,7 +94,7 @@ test("Z-05 each change of a folder is one event, which names the innermost folde
   expect(event).toEqual({ source: "scheduler", depth: 0, provider: providerId, name: folder });
 });
 
-test("two that look at once tell of a change once; who leads no more tells of nothing", async () => {
+test("concurrent scans publish a change once; a scheduler that lost the lead publishes nothing", async () => {
   await look();
   writeFileSync(path.join(folder, "new"), "1");
   await Promise.all([look(), lookWith({})(), lookWith({})()]);
@@ -107,7 +107,7 @@ test("two that look at once tell of a change once; who leads no more tells of no
   expect(await told()).toHaveLength(2);
 });
 
-test("TEMPLATE-08 a folder that never rests, as when its own job writes into it, is told of so often and no more; nothing is lost", async () => {
+test("TEMPLATE-08 a constantly changing folder publishes a limited number of events, and the last change is not lost", async () => {
   look = lookWith({ changes: [{ most: 3, everyMs: 600_000 }] });
   await look();
   for (let round = 0; round < 8; round += 1) {
@@ -121,7 +121,7 @@ test("TEMPLATE-08 a folder that never rests, as when its own job writes into it,
   expect(await told()).toHaveLength(4);
 });
 
-test("a folder that is away, closed or outside of the roots is told of once in the log, and compared when it is back", async () => {
+test("a missing, closed or outside folder is logged once, and compared when it is back", async () => {
   await look();
   renameSync(folder, `${folder} away`);
   const other = mkdtempSync(path.join(root, "other "));
@@ -144,7 +144,7 @@ test("a folder that is away, closed or outside of the roots is told of once in t
   expect(lines.join("")).not.toContain('"level":"error"');
 });
 
-test("TENANT-07 a suspended tenant's folders are left alone; what changed meanwhile is one event afterwards", async () => {
+test("TENANT-07 a suspended tenant's folders are not read; later changes are one event afterwards", async () => {
   await look();
   await database.query("update app.tenants set status = 'suspended' where id = $1", [tenantId]);
   writeFileSync(path.join(folder, "new"), "1");
@@ -155,7 +155,7 @@ test("TENANT-07 a suspended tenant's folders are left alone; what changed meanwh
   expect(await told()).toEqual([["", 1]]);
 });
 
-test("of a folder with more entries than are looked at, the rest is known by its folders' time of change", async () => {
+test("in a folder with more entries than the limit, changes of the rest show in its folders' modification times", async () => {
   for (let index = 0; index < 30; index += 1) writeFileSync(path.join(folder, "b", `file-${index}`), "1");
   const few = lookWith({ mostEntries: 20 });
   await few();
@@ -166,7 +166,7 @@ test("of a folder with more entries than are looked at, the rest is known by its
   expect(await told()).toEqual([["b", 1]]);
 });
 
-test("a folder that takes too long is given up for the moment, and nothing is watched without roots", async () => {
+test("a folder that takes too long is skipped in this turn, and without roots nothing is watched", async () => {
   // Too many folders for any machine to read within the shortest timer.
   for (let n = 0; n < 500; n += 1) mkdirSync(path.join(folder, `many-${n}`));
   await look();
@@ -177,7 +177,7 @@ test("a folder that takes too long is given up for the moment, and nothing is wa
   expect(await told()).toEqual([]);
 });
 
-test("a tenant whose folders took their share of the time waits, and no other tenant's folder waits for it", async () => {
+test("a tenant whose folders used their share of the time waits, and delays no other tenant's folder", async () => {
   const folders = [folder, ...["second ", "other "].map((name) => mkdtempSync(path.join(root, name)))];
   for (const full of folders) for (let n = 0; n < 500; n += 1) mkdirSync(path.join(full, `many-${n}`));
   await provider(String(folders[1]));
@@ -191,7 +191,7 @@ test("a tenant whose folders took their share of the time waits, and no other te
   expect(looked).toContain(other);
 });
 
-test("what a change costs to publish counts as the tenant's time, also when it fails", async () => {
+test("the cost of publishing a change counts as the tenant's time, also when it fails", async () => {
   const ofBusy = [folder, mkdtempSync(path.join(root, "second "))];
   await provider(String(ofBusy[1]));
   const busy = tenantId;
@@ -212,11 +212,11 @@ test("what a change costs to publish counts as the tenant's time, also when it f
   const again = lookWith({ mostMs: 200, restFactor: 1_000_000 });
   await again();
   await again();
-  expect(lines.filter((line) => line.includes("cannot be published"))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes("could not be published"))).toHaveLength(1);
   expect(await told()).toEqual([["", 1]]);
 });
 
-test("more folders than fit into a turn take turns", async () => {
+test("more folders than fit into one turn take turns", async () => {
   for (const name of ["p", "q"]) {
     mkdirSync(path.join(folder, name));
     await provider(path.join(folder, name));

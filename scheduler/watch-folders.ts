@@ -128,7 +128,7 @@ class FolderWatch {
     try {
       const look = await withDeadline(reading, mostMs, () => {
         this.#stuck.add(key);
-        end.abort(new Error(`it could not be looked at within ${mostMs} ms`));
+        end.abort(new Error(`it could not be read within ${mostMs} ms`));
         throw end.signal.reason;
       });
       this.#problems.delete(key);
@@ -173,7 +173,7 @@ async function publishChange(
     const change = { event, sinceMs, maxDepth: eventMaxDepth };
     const held = await publishWatched(tx, { tenantId, actor: SYSTEM }, change);
     const fields = { provider_id: providerId, tenant_id: tenantId, trigger_ids: held };
-    if (held.length > 0) log.warn(fields, "a loop is suspected; the change of the folder is held");
+    if (held.length > 0) log.warn(fields, "loop suspected, the folder's change is held");
     return true;
   });
 }
@@ -184,5 +184,5 @@ function tellOf(turn: Turn, { folder, error }: { readonly folder: WatchedFolder;
   // The tenant was suspended after the folder was listed: the folder is skipped.
   if (error instanceof QueueError && error.code === "tenant-suspended") return;
   const { providerId: provider_id, tenantId: tenant_id } = folder;
-  turn.log.error({ provider_id, tenant_id, err: error }, "what changed in a folder cannot be published");
+  turn.log.error({ provider_id, tenant_id, err: error }, "a folder's change could not be published");
 }

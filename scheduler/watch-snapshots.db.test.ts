@@ -9,7 +9,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("the leader names the session of another role that holds an old snapshot, once, until it is gone", async () => {
+test("the leader logs a session of another role that holds an old snapshot once, until it ends", async () => {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
   const log = createLogger({ process: "scheduler", level: "warn", format: "json", stream });

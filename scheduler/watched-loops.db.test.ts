@@ -103,21 +103,21 @@ async function loopUntilItEnds(): Promise<void> {
   await lookLater();
 }
 
-test("a job that writes into its own watched folder ends its loop at the limit, and the last change is held", async () => {
+test("the loop of a job that writes into its own watched folder ends at the limit, and the last change is held", async () => {
   await loopUntilItEnds();
   expect(await firings()).toEqual([...LOOP, HELD]);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { msg: "a loop is suspected; the change of the folder is held", trigger_ids: [triggerId] },
+    { msg: "loop suspected, the folder's change is held", trigger_ids: [triggerId] },
   ]);
 });
 
-test("a held change starts its job with the next change that no job of its trigger can have made", async () => {
+test("a held change starts its job with the next change that no job of its trigger can have caused", async () => {
   await loopUntilItEnds();
   await change();
   expect(await firings()).toEqual([...LOOP, ["enqueued", 1], ["enqueued", 1]]);
 });
 
-test("a write between two looks counts as the job's, also when the job has ended by the second", async () => {
+test("a write between two scans counts as the job's, also when the job has ended by the second", async () => {
   await change();
   const job = await begin();
   write();
@@ -133,14 +133,14 @@ test("a write between two looks counts as the job's, also when the job has ended
   ]);
 });
 
-test("a busy folder goes on: changes from outside while one job runs start a job each", async () => {
+test("a busy folder continues: outside changes while one job runs start a job each", async () => {
   await change();
   await begin();
   for (let n = 0; n < 2 * MAX_DEPTH; n += 1) await change();
   expect(await firings()).toEqual([["enqueued", 1], ...Array(2 * MAX_DEPTH).fill(["enqueued", 2])]);
 });
 
-test("a held change can be run by hand, and is not run again", async () => {
+test("a held change can be run manually, and is not run again", async () => {
   await loopUntilItEnds();
   const { job } = await runTrigger(make.web, scope, { triggerId });
   expect(job.payload).toEqual({ changed: 1 });

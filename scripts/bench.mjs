@@ -33,8 +33,8 @@ await runMain(async () => {
 async function buildOther(given) {
   const root = resolve(given ?? "");
   if (!given || !existsSync(join(root, "scripts/bench.mjs")))
-    throw new Unusable("--against wants the folder of a checkout.");
-  await step("building what is compared with", async () => {
+    throw new Unusable("--against needs the folder of a checkout.");
+  await step("building the version to compare with", async () => {
     // Without a scenario, it builds and prints its usage.
     const { output } = await capture(["scripts/bench.mjs", "--only", "leasehold"], { cwd: root });
     if (!existsSync(join(root, "bench/dist/main.mjs")))
@@ -49,7 +49,7 @@ async function ensurePeers() {
     .update(readFileSync(inRoot("bench/package-lock.json")))
     .digest("hex");
   if (readText(stamp) === wanted) return;
-  await step("installing what is compared with", async () => {
+  await step("installing the packages of the peers", async () => {
     const { code, output } = await capture([npmProgram(), "ci", "--no-audit", "--no-fund"], { cwd: inRoot("bench") });
     if (code !== 0) throw new Unusable(`npm ci failed in bench/ (exit ${code}):\n${output.slice(-4000)}`);
   });
@@ -59,7 +59,7 @@ async function ensurePeers() {
 function nodeForPeers() {
   if (Number(process.versions.node.split(".")[0]) >= PEERS_WANT_NODE) return process.execPath;
   const own = inRoot("bench/node_modules/node/bin/node");
-  if (!existsSync(own)) throw new Unusable(`The peers want Node ${PEERS_WANT_NODE}: start this with a newer Node.`);
+  if (!existsSync(own)) throw new Unusable(`The peers need Node ${PEERS_WANT_NODE}. Run with a newer Node.`);
   return own;
 }
 

@@ -1,5 +1,5 @@
 // Everything in one command: packages, database, build, processes. `--dev` rebuilds on changes, `--new-demo` first
-// deletes the demo's database. The database stops last, because the processes need it to give back their jobs.
+// deletes the demo's database. The database stops last, because the processes need it to release their jobs.
 // Built-ins only until packages are installed. Start here; `lib/supervisor.mjs` runs the processes, `run.mjs` runs a
 // single one.
 import { constants } from "node:os";
@@ -90,7 +90,7 @@ async function migrateAndSeed(admin, given, demo) {
   await step("migrating the database", () =>
     runQuietly("the migration", [admin, "migrate", "--create-database"], given),
   );
-  await step(demo ? "looking after the demo data" : "looking after the definitions", () =>
+  await step(demo ? "seeding the demo data" : "registering the definitions", () =>
     runQuietly("the seed", [admin, "seed", ...(demo ? ["--demo"] : [])], given),
   );
 }
@@ -158,7 +158,7 @@ async function report(url, demo) {
     const { publishDemo } = await import("./lib/demo.mjs");
     publishDemo(url);
   } else {
-    say("The first super admin is made by: npm run db:seed -- --admin you@example.com");
+    say("Create the first super admin with: npm run db:seed -- --admin you@example.com");
   }
   say("Ctrl-C stops everything.\n");
 }
@@ -192,20 +192,20 @@ async function alreadyRunning() {
 
 /** @param {"SIGTERM" | "SIGINT" | "SIGHUP"} name */
 function onSignal(name) {
-  if (stopBegan === 0) return void stopAll(0, `\n${name}: stopping. Once more leaves at once.`);
+  if (stopBegan === 0) return void stopAll(0, `\n${name}: stopping. Send the signal again to exit at once.`);
   if (Date.now() - stopBegan < SAME_WISH_MS) return;
   supervisor.force();
   process.exitCode = 128 + constants.signals[name];
 }
 
-/** The processes must end within seconds, because jobs in flight can no longer be given back. */
+/** The processes must end within seconds, because jobs in flight can no longer be released. */
 function onDatabaseExit() {
   supervisor.databaseGone();
   if (!stopBegan) void stopAll(1, "PostgreSQL ended unexpectedly.");
 }
 
 /**
- * Stops the processes first and the database last, because they need it to give back the jobs in flight.
+ * Stops the processes first and the database last, because they need it to release the jobs in flight.
  * @param {number} exitCode
  * @param {string} words
  */

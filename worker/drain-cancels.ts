@@ -54,7 +54,7 @@ export class DrainCancels {
       const canceled = await canceledAttempts(db, workerId);
       if (canceled.length > 0) onCanceled(canceled.map(({ jobId }) => jobId));
     } catch (error) {
-      log.warn({ err: error }, "canceled jobs could not be looked for; the next look comes in a second");
+      log.warn({ err: error }, "cancel requests could not be read, retrying in a second");
     }
   }
 }

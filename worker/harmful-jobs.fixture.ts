@@ -24,7 +24,7 @@ const harm = defineJob({
         process.kill(process.pid, "SIGKILL");
         break;
       case "reject":
-        void Promise.reject(new Error("nobody catches this"));
+        void Promise.reject(new Error("not caught on purpose"));
         break;
       case "memory":
         eatMemory();

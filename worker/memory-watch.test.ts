@@ -4,7 +4,7 @@ import { watchMemory } from "./memory-watch";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("A-01 a worker that stays over its memory limit is told once, one that only peaks is not", () => {
+test("A-01 a worker that stays over its memory limit is notified once, one that only peaks is not", () => {
   const told: number[] = [];
   let held = 200;
   watchMemory({ limitBytes: 100, rss: () => held, onOver: (rss) => told.push(rss) });
@@ -18,7 +18,7 @@ test("A-01 a worker that stays over its memory limit is told once, one that only
   expect(told).toEqual([200]);
 });
 
-test("without a limit nobody looks", () => {
+test("without a limit the memory is not checked", () => {
   const told: number[] = [];
   watchMemory({ limitBytes: 0, rss: () => 1e12, onOver: (rss) => told.push(rss) });
   vi.advanceTimersByTime(60_000);

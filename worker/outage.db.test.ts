@@ -58,7 +58,7 @@ async function settledOverAnOutage(jobs: readonly ClaimedJob[]) {
   return answers;
 }
 
-test("LEASE-31 ends that meet an outage of the database are stored when it answers again, once", async () => {
+test("LEASE-31 ends during a database outage are stored once when the database is back", async () => {
   const jobs = [await make.runningJob(scope), await make.runningJob(scope)];
   expect(await settledOverAnOutage(jobs)).toEqual(["settled", "settled"]);
   for (const { jobId } of jobs) {
@@ -67,7 +67,7 @@ test("LEASE-31 ends that meet an outage of the database are stored when it answe
   }
 }, 60_000);
 
-test("LEASE-01 after an outage the fence decides: an end whose job was given to another is refused", async () => {
+test("LEASE-01 after an outage the fence decides: the end of a job that another worker claimed is refused", async () => {
   const job = await make.runningJob(scope);
   await query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
   await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0 });
@@ -107,7 +107,7 @@ async function ranOverAnOutage(run: (ctx: HandlerContext<unknown>, outage: () =>
   return { jobId: job.jobId, runner };
 }
 
-test("steps, transactions, events and progress wait for PostgreSQL to be back: the job succeeds in its one attempt", async () => {
+test("steps, transactions, events and progress wait for PostgreSQL: the job succeeds in its one attempt", async () => {
   const { jobId } = await ranOverAnOutage(async (ctx, outage) => {
     await ctx.step("before", () => 1);
     await outage();
@@ -126,7 +126,7 @@ test("steps, transactions, events and progress wait for PostgreSQL to be back: t
   expect(await query("select name from app.events where caused_by_job_id = $1", [jobId])).toHaveLength(1);
 }, 60_000);
 
-test("a transaction that PostgreSQL's restart cuts through gives the job back, unspent", async () => {
+test("a transaction cut off by a restart of PostgreSQL releases the job unspent", async () => {
   const { jobId, runner } = await ranOverAnOutage((ctx, outage) =>
     ctx.transaction(async (tx) => {
       await tx.run(holdNothing, []);

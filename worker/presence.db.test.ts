@@ -23,7 +23,7 @@ const describe = () => ({
   isolation: "none",
 });
 
-test("A-01 a worker that drains shows how many jobs it still runs", async () => {
+test("A-01 a draining worker shows how many jobs it still runs", async () => {
   let running = 3;
   const presence = new Presence(make.worker, log, { describe, runningCount: () => running });
   const seen = async () => {
@@ -41,7 +41,7 @@ test("A-01 a worker that drains shows how many jobs it still runs", async () => 
   expect(await seen()).toEqual(["stopped", 0]);
 });
 
-test("OPS-03 a database that never answers does not keep a worker from leaving", async () => {
+test("OPS-03 a database that does not answer does not keep a worker from exiting", async () => {
   const silent = { ...make.worker, run: () => new Promise<never>(() => undefined) };
   const presence = new Presence(silent, log, { describe, runningCount: () => 0 });
   presence.drain();

@@ -134,7 +134,7 @@ export class WorkerService {
       for (const version of this.current.versions.slice(0, MOST_READ_BEFORE))
         await this.runner.definitions.of(worker, version);
     } catch (error) {
-      log.info({ err: error }, "the first jobs may have to wait for connections and definitions");
+      log.info({ err: error }, "connections and definitions are not warm, first jobs may be delayed");
     }
   }
 
@@ -205,7 +205,7 @@ export class WorkerService {
     const { registry, log } = this.parts;
     const { problem } = registry.preparation;
     if (problem === null) log.info("commands are claimed again");
-    else log.error({ problem }, "no command can be prepared: commands are not claimed until that is put right");
+    else log.error({ problem }, "no command can be prepared, commands are not claimed");
     this.servedVersion = undefined;
     const served = await readServed(this.parts, this.wanted).catch(() => undefined);
     if (served) this.current = served;

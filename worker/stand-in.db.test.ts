@@ -26,7 +26,7 @@ const standIn = (leaderAgeSeconds: number | null, db = make.worker) =>
   standInForLeader(db, { leaderAgeSeconds, marks: new StandInMarks(), random: () => 0, log });
 
 test.each([10.1, null])(
-  "a worker does the leader's urgent work when none lives (age %s), and else leaves it",
+  "a worker does the leader's urgent work when no leader lives (age %s), and otherwise does not",
   async (age) => {
     const running = await make.runningJob(scope);
     const due = await make.job(scope, { scheduledFor: new Date(Date.now() + LATER_MS / 2) });
@@ -45,14 +45,14 @@ test.each([10.1, null])(
     await standIn(10);
     expect(await look()).toEqual([false, "running", "queued"]);
     await standIn(age);
-    const [line] = lines.map((text) => JSON.parse(text)).filter(({ msg }) => msg === "leases ran out");
+    const [line] = lines.map((text) => JSON.parse(text)).filter(({ msg }) => msg === "leases expired");
     expect(line?.jobs).toContainEqual({ job_id: running.jobId, worker_id: holder?.id });
     expect(await look()).toEqual([true, "queued", "expired"]);
     await database.moveClock(0);
   },
 );
 
-test("a worker that fails as a stand-in says so and goes on claiming", async () => {
+test("a worker that fails as a stand-in logs it and continues to claim", async () => {
   const refuse = () => Promise.reject(new DatabaseError({ kind: "other" }));
   await standIn(null, { ...make.worker, run: refuse, transaction: refuse });
   expect(lines).toHaveLength(1);

@@ -59,10 +59,10 @@ async function doLeadersWork(db: Database, { marks, random, log, retry }: About)
   marks.expiry.looked(expiredFrom, expired, performance.now());
   const released = await releaseChildren(db);
   if (rescued.unstorable.length > 0) {
-    log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
+    log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "expired leases cannot be rescued");
   }
   const { rescued: back, ended, lost } = rescued;
-  if (back + ended > 0) log.warn({ rescued: back, ended, jobs: lost }, "leases ran out");
+  if (back + ended > 0) log.warn({ rescued: back, ended, jobs: lost }, "leases expired");
   // A job that ended may have released dependents.
   const laneNos = [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos, ...released])];
   notifyWork(db, laneNos);

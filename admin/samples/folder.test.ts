@@ -12,7 +12,7 @@ const files = () =>
 beforeAll(() => writeSamples(root, "large"));
 afterAll(() => rmSync(path.dirname(root), { recursive: true, force: true }));
 
-test("the samples are a few hundred real files, nested, with names of every kind", () => {
+test("the samples are a few hundred nested files with names of every kind", () => {
   const names = files();
   expect(names.length).toBeGreaterThan(250);
   for (const part of ["\n", '"', "'", "📷", "\t", "/-rf ", "$(", "é", "/h/"]) {
@@ -24,7 +24,7 @@ test("the samples are a few hundred real files, nested, with names of every kind
   expect(lstatSync(path.join(root, "link to notes")).isSymbolicLink()).toBe(true);
 });
 
-test("pictures are pictures: their pixels unpack to the size that their head claims", () => {
+test("the sample pictures are valid: their pixels unpack to the size in their header", () => {
   for (const name of files().filter((file) => file.endsWith(".png"))) {
     const data = readFileSync(path.join(root, name));
     expect(data.subarray(0, 8).toString("latin1")).toBe("\x89PNG\r\n\x1a\n");
@@ -36,7 +36,7 @@ test("pictures are pictures: their pixels unpack to the size that their head cla
   }
 });
 
-test("writing them again keeps what is there", () => {
+test("writing the samples again keeps existing files", () => {
   const before = files().map((name) => lstatSync(path.join(root, name)).mtimeMs);
   writeSamples(root, "large");
   expect(files().map((name) => lstatSync(path.join(root, name)).mtimeMs)).toEqual(before);

@@ -23,7 +23,7 @@ export function currentTenant(page: TenantPage): CurrentTenant {
 /** Returns the notice on every page of a suspended tenant. */
 export function suspendedNotice({ tenant }: TenantPage): string | null {
   if (tenant.status === "active") return null;
-  return `${tenant.name} is suspended. It can be read; nothing can be changed or started until the operator ends the suspension.`;
+  return `${tenant.name} is suspended. It is read-only, and no job starts until the operator ends the suspension.`;
 }
 
 /**

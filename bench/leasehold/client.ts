@@ -8,7 +8,7 @@ const FILL_SIZE = 500;
 const HISTORY =
   "app.live_jobs, app.jobs, app.job_attempts, app.job_logs, app.job_stat_deltas, app.job_stats, app.live_totals";
 const DEFINITION = "noop";
-/** Those of which a lease has to run out in a scenario do not make it wait for long. */
+/** Short, so that scenarios that wait for an expired lease do not take long. */
 const SETTINGS: Readonly<Record<string, { readonly leaseSeconds: number }>> = { "hold-briefly": { leaseSeconds: 5 } };
 
 const adminUrl = process.env.DATABASE_URL ?? "";
@@ -60,12 +60,12 @@ serve({
       );
     return timed({ count: all.length, callers: 1, send });
   },
-  /** Enqueues jobs that run until they are stopped; answers their ids. */
+  /** Enqueues jobs that run until they are stopped. Returns their ids. */
   async hold({ definition, tags }: { definition: string; tags: readonly number[] }) {
     const jobs = tags.map((tag) => ({ definitionKey: definition, payload: { tag } }));
     return (await enqueueJobs(web, scopeOf(0), jobs)).map(({ jobId }) => jobId);
   },
-  /** Answers when the cancel was answered. */
+  /** Returns when the cancel was answered. */
   async cancel({ jobId }: { jobId: string }) {
     await cancelJob(web, scopeOf(0), jobId);
     return { at: sharedClock() };

@@ -10,7 +10,7 @@ const noop = defineJob({
   run: ({ payload }) => work(payload),
 });
 
-/** A job that runs until its signal is aborted, and tells when that was. */
+/** A job that runs until its signal is aborted, and reports that time. */
 const holdAs = (key: string) =>
   defineJob({
     key,
@@ -27,7 +27,7 @@ const holdAs = (key: string) =>
       }),
   });
 
-/** What the worker of the benchmark is built with in place of an installation's own handlers. */
+/** The handlers of the benchmark's worker, in place of an installation's own. */
 export const handlers: ReadonlyMap<string, JobHandler> = new Map(
   [noop, holdAs("hold"), holdAs("hold-briefly")].map((handler) => [handler.key, handler]),
 );

@@ -12,7 +12,7 @@ interface Answer {
 
 export type ChildMessage = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** A program of the benchmark in a process of its own. It hears calls and tells events over its IPC channel. */
+/** A program of the benchmark in its own process, with calls and events over an IPC channel. */
 export class Child {
   private readonly process: ChildProcess;
   private readonly events = new EventEmitter();
@@ -49,7 +49,7 @@ export class Child {
     this.events.on(type, listener);
   }
 
-  /** Resolves with the first message of this type from now on; rejects when the process ends before. */
+  /** Resolves with the next message of this type. Rejects if the process ends first. */
   next(type: string): Promise<ChildMessage> {
     return new Promise((resolve, reject) => {
       const done = (settle: () => void) => {
@@ -64,7 +64,7 @@ export class Child {
     });
   }
 
-  /** Calls a verb of the program and answers what it returned. */
+  /** Calls an operation of the program and returns its result. */
   async call<T>(verb: string, args: unknown = {}): Promise<T> {
     this.lastId += 1;
     const id = this.lastId;
@@ -87,13 +87,13 @@ export class Child {
     });
   }
 
-  /** SIGTERM, and the end. */
+  /** Sends SIGTERM and waits for the exit. */
   async stop(): Promise<void> {
     this.process.kill("SIGTERM");
     await this.exited;
   }
 
-  /** SIGKILL, and the end. */
+  /** Sends SIGKILL and waits for the exit. */
   async kill(): Promise<void> {
     this.process.kill("SIGKILL");
     await this.exited;
@@ -103,7 +103,7 @@ export class Child {
 /** For profiles: BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profiles". */
 const nodeFlags = (): string[] => process.env.BENCH_NODE_FLAGS?.split(" ").filter(Boolean) ?? [];
 
-/** What the machine needs, and nothing that configures a system under test. */
+/** The machine's own variables, and none that configure a system under test. */
 function ownEnvironment(): Record<string, string | undefined> {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, TMPDIR };
@@ -111,7 +111,7 @@ function ownEnvironment(): Record<string, string | undefined> {
 
 const alive = new Set<Child>();
 
-/** Ends whatever still runs: for the way out. */
+/** Kills all remaining processes. For exits. */
 export function killChildren(): void {
   for (const child of alive) void child.kill();
 }

@@ -35,6 +35,6 @@ function statOf(pid: string): Stat | undefined {
     const number = (at: number) => Number(fields[at]);
     return { parent: number(1), ticks: number(11) + number(12) + number(13) + number(14) };
   } catch {
-    return undefined; // it ended while we looked
+    return undefined; // the process ended meanwhile
   }
 }

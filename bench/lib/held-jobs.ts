@@ -3,12 +3,12 @@ import type { Child } from "./child";
 import { query } from "./server";
 import type { System } from "./systems";
 
-/** What runs: a handler, one under leases of five seconds, or a command. */
+/** The kind of job: a handler, a handler with leases of five seconds, or a command. */
 export type Kind = "handler" | "brief handler" | "command";
 
 export interface HeldJobs {
   readonly ids: readonly string[];
-  /** When each was told to stop, by the clock that all processes share; resolves when all of them were. */
+  /** When each job was asked to stop, by the clock that all processes share. Resolves when all jobs were asked. */
   stopped(): Promise<number[]>;
 }
 

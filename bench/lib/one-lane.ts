@@ -9,9 +9,9 @@ export interface OneLane {
   /** Of one connection each. */
   readonly workers: readonly Database[];
   readonly laneNo: number;
-  /** So many ready jobs, in tables that hold nothing else. */
+  /** Replaces all rows with this many ready jobs. */
   fill(jobs: number): Promise<void>;
-  /** How many jobs are not over. */
+  /** Returns the number of unfinished jobs. */
   left(): Promise<number>;
   close(): Promise<void>;
 }

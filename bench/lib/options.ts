@@ -20,16 +20,16 @@ export type Scenario = (typeof SCENARIOS)[number];
 export interface Options {
   readonly scenarios: readonly Scenario[];
   readonly rounds: number;
-  /** Jobs of a round, where a scenario counts in jobs. */
+  /** Jobs of a round, for scenarios that count in jobs. */
   readonly jobs: number;
-  /** How many jobs wait, of those scenarios that look at backlogs of several sizes. */
+  /** Sizes of the backlog, for scenarios that measure several. */
   readonly backlogs: readonly number[];
   readonly quick: boolean;
   /** Systems to run; empty = all. */
   readonly only: readonly string[];
   /** The folder of another checkout, which takes part as the system `before`. */
   readonly against?: string | undefined;
-  /** Whether to list what the database spent its time on. */
+  /** True to list the statements that took the database's time. */
   readonly statements: boolean;
 }
 
@@ -37,7 +37,7 @@ const BACKLOGS = [10_000, 50_000, 100_000];
 
 export const USAGE = `usage: npm run bench -- ${SCENARIOS.join(" | ")} [--quick] [--rounds N] [--jobs N] [--only SYSTEM,…] [--against FOLDER] [--statements]`;
 
-/** @throws Error that names what cannot be understood */
+/** @throws Error that names the invalid option */
 export function parseOptions(args: readonly string[]): Options {
   const scenarios = args.filter((arg): arg is Scenario => (SCENARIOS as readonly string[]).includes(arg));
   const quick = args.includes("--quick");

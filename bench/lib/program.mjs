@@ -1,4 +1,4 @@
-// What the programs of the benchmark have in common: they answer calls and tell of the jobs that start, over IPC.
+// What the programs of the benchmark have in common: they answer calls and report started jobs over IPC.
 const STARTS_EVERY_MS = 100;
 
 /**
@@ -21,14 +21,14 @@ export function serve(verbs) {
 export const sharedClock = () => Number(process.hrtime.bigint()) / 1e6;
 
 /**
- * Tells what became of a job that runs until it is stopped, and when.
+ * Reports the end of a job that runs until it is stopped, with its time.
  * @param {"held" | "stopped"} type
  * @param {number} tag
  */
 export const tellHeld = (type, tag) => process.send({ type, tag, at: sharedClock() });
 
 /**
- * The job of all systems: counts, tells the first and the last start, tells each start when asked to, waits.
+ * The job of all systems: counts, reports the first and the last start, and each start on request, then waits.
  * @returns {(payload: { tag: number, tenant?: number }) => Promise<void>}
  */
 export function makeWork() {

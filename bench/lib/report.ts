@@ -10,7 +10,7 @@ export interface Sample {
 export interface Figure {
   readonly name: string;
   readonly unit: string;
-  /** Whether more is better, which says which way round a ratio is read. */
+  /** True if more is better, which determines how a ratio is read. */
   readonly better: "more" | "less";
 }
 

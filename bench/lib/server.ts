@@ -13,9 +13,9 @@ export interface BenchServer {
   readonly secret: string;
   /** Of the postmaster. */
   readonly pid: number;
-  /** A new, empty database; answers its administrator's URL. */
+  /** Creates an empty database and returns its administrator's URL. */
   createDatabase(name: string): Promise<string>;
-  /** What took most time since the last call, in databases whose name begins so: a line for each statement. */
+  /** Lists the statements that took most time since the last call, in databases with this name prefix. */
   topStatements(prefix: string): Promise<string[]>;
   stop(): Promise<void>;
 }

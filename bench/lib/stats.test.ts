@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { farthest, jain, median, percentile } from "./stats";
 
-describe("what the benchmarks compute", () => {
-  test("medians of odd and even numbers of rounds, in any order", () => {
+describe("statistics of the benchmarks", () => {
+  test("the median of an odd or even number of rounds, in any order", () => {
     expect(median([3, 1, 2])).toBe(2);
     expect(median([4, 1, 3, 2])).toBe(2.5);
     expect(median([10, 9])).toBe(9.5);
   });
 
-  test("percentiles name a value that was measured", () => {
+  test("a percentile is a measured value", () => {
     const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
     expect([percentile(hundred, 0.5), percentile(hundred, 0.95), percentile(hundred, 1)]).toEqual([50, 95, 100]);
     expect(percentile([7], 0.99)).toBe(7);
@@ -20,7 +20,7 @@ describe("what the benchmarks compute", () => {
     expect(jain([])).toBeNaN();
   });
 
-  test("the window of neighbours whose share of hits is farthest from what it should be, on either side", () => {
+  test("the window whose share of hits is farthest from the expected share, in both directions", () => {
     const hits = [true, false, true, false, true, true, true, false];
     expect(farthest(hits, { window: 4, share: 0.5 })).toBe(0.75);
     expect(farthest(hits, { window: 2, share: 0.9 })).toBe(0.5);

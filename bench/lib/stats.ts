@@ -19,7 +19,7 @@ export function jain(shares: readonly number[]): number {
   return squares === 0 ? Number.NaN : (sum * sum) / (shares.length * squares);
 }
 
-/** Of all windows of so many neighbours, the share of hits that is farthest from the given one. NaN without a window. */
+/** Returns the share of hits of the window that is farthest from the given share. NaN if no window fits. */
 export function farthest(
   hits: readonly boolean[],
   { window, share }: { readonly window: number; readonly share: number },

@@ -3,28 +3,28 @@ import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { Child } from "./child";
 import { type BenchServer, query } from "./server";
 
-/** Places of a worker, for all systems alike. */
+/** Slots of a worker, the same for all systems. */
 export const CONCURRENCY = 50;
 
 export interface WorkerOptions {
-  /** The worker tells when this many jobs have started. */
+  /** The worker reports when this many jobs have started. */
   readonly expected?: number;
   readonly concurrency?: number;
-  /** How long a job takes. */
+  /** Duration of a job. */
   readonly workMs?: number;
-  /** Whether each start is told. */
+  /** True if each start is reported. */
   readonly tell?: boolean;
 }
 
 interface SystemSpec {
   readonly name: string;
-  /** The checkout whose programs run, in which they are started. */
+  /** The checkout whose programs run, and their working folder. */
   readonly root: string;
   /** Arguments of Node for the program that enqueues, and for the one that works. */
   readonly client: readonly string[];
   readonly worker: readonly string[];
   readonly workerEnv: (options: WorkerOptions) => Readonly<Record<string, string>>;
-  /** Answers one row while a job is unfinished. */
+  /** Returns one row while a job is unfinished. */
   readonly unfinished: string;
   /** Programs of the system that run beside its workers. */
   readonly beside?: readonly (readonly string[])[];
@@ -32,7 +32,7 @@ interface SystemSpec {
 
 const bench = (...parts: string[]) => path.join(import.meta.dirname, "..", ...parts);
 const ROOT = bench("..");
-/** The name of the system that another checkout is. */
+/** The system name of another checkout. */
 export const BEFORE = "before";
 
 const commonEnv = ({ expected = 0, workMs = 0, tell = false }: WorkerOptions) => ({
@@ -137,7 +137,7 @@ export class System {
     await query(this.adminUrl, "vacuum analyze");
   }
 
-  /** Starts a worker. It may begin before this resolves: listen to it at once. */
+  /** Starts a worker. It may start jobs before this resolves, so listen to it at once. */
   startWorker(options: WorkerOptions): Child {
     // The other systems connect by DATABASE_URL.
     const secrets = { ...this.env, ...processSecrets("worker", this.env).values };
@@ -153,7 +153,7 @@ export class System {
   }
 }
 
-/** Those of one round: forwards and backwards by turns, so that none always comes after the same other one. */
+/** Returns the systems in alternating order, so that none always runs after the same other one. */
 export const inTurn = <One>(all: readonly One[], round: number): readonly One[] =>
   round % 2 === 0 ? all : all.toReversed();
 

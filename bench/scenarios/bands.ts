@@ -15,7 +15,7 @@ const BANDS = [
   { name: "low", priority: 180 },
   { name: "background", priority: 500 },
 ] as const;
-/** Jobs are told apart by their tags. */
+/** Jobs are distinguished by their tags. */
 const TAGS_OF_BAND = 10_000_000;
 const WAYS = [
   { name: "1 worker of 50 places, jobs of 0 ms", workers: 1, places: 50, workMs: 0 },
@@ -70,7 +70,7 @@ interface Asked {
 async function orderOf(system: System, { workers, places, workMs, wanted }: Asked): Promise<number[]> {
   await system.reset();
   for (const [band, { priority }] of BANDS.entries()) {
-    // Twice what its share of the starts is, so that no band comes to an end.
+    // Twice its share of the starts, so that no band runs out of jobs.
     const count = Math.ceil((2 * wanted * (BAND_WEIGHTS[band] ?? 0)) / SUM) + WINDOW;
     await system.client.call("fill", { from: band * TAGS_OF_BAND, count, priority });
   }

@@ -13,16 +13,16 @@ const OTHER_JOBS = 60_000;
 interface Way {
   readonly name: string;
   readonly workers: number;
-  /** What goes on meanwhile. */
+  /** Work in the background. */
   readonly beside?: (round: Round) => Promise<void>;
-  /** What happens right before each cancel. */
+  /** Runs right before each cancel. */
   readonly first?: (system: System) => Promise<unknown>;
 }
 
 interface Round {
   readonly system: System;
   readonly workers: readonly Child[];
-  /** A tenth of the jobs only shows that it works. */
+  /** A run with a tenth of the jobs only checks that the scenario works. */
   readonly small: boolean;
 }
 

@@ -23,7 +23,7 @@ interface Bench {
   readonly scope: TenantScope;
 }
 
-/** The end of a job that many others wait for, and until the last of them heard of it. */
+/** Measures the end of a job with many children, until the last child is released. */
 export async function dependents(server: BenchServer, options: Options): Promise<string> {
   const bench = await openBench(server);
   const lines = [

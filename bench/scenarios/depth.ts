@@ -47,7 +47,7 @@ export async function depth(server: BenchServer, { quick, jobs }: Options): Prom
   return lines.join("\n");
 }
 
-/** A run with few jobs only shows that it works. */
+/** A run with few jobs only checks that the scenario works. */
 const depthsOf = (quick: boolean, jobs: number): number[] => DEPTHS.slice(0, jobs < 1000 ? 1 : quick ? 3 : 4);
 
 async function makeLanes(

@@ -19,7 +19,7 @@ const COSTS: readonly Figure[] = RATES.map(({ name }) => ({
   better: "less",
 }));
 
-/** What accepts jobs: a queue, or a bare table. */
+/** The target of the jobs: a queue or a bare table. */
 interface Target {
   readonly name: string;
   reset(): Promise<unknown>;
@@ -29,7 +29,7 @@ interface Target {
 
 /**
  * Jobs that are accepted durably, one by one from many callers at once and from one, and in batches from one caller. The
- * first round counts for nobody: it is what the processes need to become warm.
+ * first round warms up the processes and is not counted.
  */
 export async function enqueue(server: BenchServer, options: Options): Promise<string> {
   const systems = await openSystems(server, { ...options, without: ["graphile-batched"] });
@@ -73,7 +73,7 @@ const targetOf = (system: System): Target => ({
   bulks: (work) => system.client.call<Timing>("bulks", work),
 });
 
-/** The least that any queue has to do: one row of the same payload, and a commit. */
+/** The minimum for any queue: one row with the same payload, and a commit. */
 async function openBare(server: BenchServer): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: await server.createDatabase("bench_bare"), max: 20 });
   await pool.query("create table jobs (id uuid primary key default gen_random_uuid(), payload jsonb not null)");

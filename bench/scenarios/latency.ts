@@ -18,7 +18,7 @@ const FIGURES: readonly Figure[] = [
 
 type Start = readonly [tag: number, tenant: number, at: number];
 
-/** From the call that enqueues to the start of the job, one job at a time on an idle worker. */
+/** Measures the time from the enqueue to the job's start, one job at a time on an idle worker. */
 export async function latency(server: BenchServer, options: Options): Promise<string> {
   const systems = await openSystems(server, options);
   const samples: Sample[] = [];
@@ -61,7 +61,7 @@ export async function waitsOf(
   return waits;
 }
 
-/** Answers when the job of a tag started, undefined when it did not in time. */
+/** Returns when the job with this tag started; undefined if it did not start in time. */
 export function startsOf(worker: Child): (tag: number) => Promise<number | undefined> {
   const known = new Map<number, number>();
   worker.on("starts", ({ starts }) => {

@@ -12,7 +12,7 @@ const FIGURES: readonly Figure[] = [
   ...CLAIMERS.map((n) => ({ name: rateOf(n), unit: "/s", better: "more" as const })),
   ...CLAIMERS.map((n) => ({ name: cpuOf(n), unit: "µs/job", better: "less" as const })),
 ];
-/** What holds for the jobs that are claimed. Unreached limits cost what reached ones do, and leave the rate comparable. */
+/** Limits on the claimed jobs. Limits that are not reached cost the same, and keep the rate comparable. */
 const WAYS = {
   "no limits": [],
   "beside a limit": ["other"],
@@ -29,7 +29,7 @@ function cpuOf(claimers: number): string {
   return `server CPU, ${claimers} claimers`;
 }
 
-/** Claims of 100 and settles in turn, by claimers at once, of a lane with and without limits. */
+/** Concurrent claimers alternate claims of 100 jobs and their ends, in a lane with and without limits. */
 export async function limits(server: BenchServer, options: Options): Promise<string> {
   const bench = await openOneLane(server, { name: "limits", workers: Math.max(...CLAIMERS) });
   const samples: Sample[] = [];

@@ -11,7 +11,7 @@ const OUTER = 100;
 const BASE = "plain";
 type Shape = (n: number, outer: readonly string[]) => Pick<NewJob, "ref" | "dependsOn" | "sourceRef">;
 
-/** The n-th job of a call, by what sets the call apart from a plain one. */
+/** The n-th job of a call, by the shape of the call. */
 const SHAPES: Readonly<Record<string, Shape>> = {
   [BASE]: () => ({}),
   "each with its own source_ref": (n) => ({ sourceRef: `row ${n}` }),
@@ -49,7 +49,7 @@ export async function links(server: BenchServer, { quick, rounds }: Options): Pr
           const own = SHAPES[shape]?.(n, outer);
           return { definitionKey: "noop", payload: { tag: n }, ...own };
         });
-        // The wake-up of the call before is on its way on the same connection; this call does not pay for it.
+        // The notification of the previous call uses the same connection. This call must not include its cost.
         await web.run(idleSql);
         const one = await take(() => enqueueJobs(web, scope, jobs), server.pid);
         if (round > 0) all.push(one);

@@ -10,14 +10,14 @@ const QUIET = 50;
 const NOISY = 0;
 const WORKERS = 4;
 const PLACES = 5;
-/** 20 places of 50 ms: 400 jobs a second, so that 51 tenants get about 78 starts each in a window. */
+/** 20 slots of 50 ms: 400 jobs a second, so that 51 tenants get about 78 starts each in a window. */
 const WORK_MS = 50;
 const TRICKLE_EVERY_MS = 50;
 const WINDOW_MS = 10_000;
 const LEAST_STARTS = 20;
 const LATE_MS = 30_000;
 const SETTLED_MS = 2000;
-/** Beyond every tag that is measured. */
+/** Greater than every measured tag. */
 const WARM_UP_TAG = 1_000_000_000;
 const FIGURES: readonly Figure[] = [
   { name: "quiet p95 alone", unit: "ms", better: "less" },
@@ -49,7 +49,7 @@ export async function noisyTenant(server: BenchServer, options: Options): Promis
   return table(FIGURES, samples, "leasehold");
 }
 
-/** A run with few jobs only shows that it works. */
+/** A run with few jobs only checks that the scenario works. */
 function sizesOf({ quick, jobs }: Options): Sizes {
   if (jobs < 1000) return { noisyJobs: jobs, trickled: 20, windows: 0 };
   return quick ? { noisyJobs: 10_000, trickled: 100, windows: 1 } : { noisyJobs: 100_000, trickled: 400, windows: 3 };
@@ -75,7 +75,7 @@ async function quietWaits(system: System, { noisyJobs, trickled }: Sizes): Promi
   const workers = await startWorkers(system);
   const started = new Map<number, number>();
   for (const worker of workers) onStarts(worker, (tag, _tenant, at) => started.set(tag, at));
-  // A worker's first jobs, and a tenant's first, take longer; they are not what is measured.
+  // The first jobs of a worker and of a tenant take longer and are not measured.
   for (let n = 0; n < QUIET; n += 1) await system.client.call("one", { tag: WARM_UP_TAG + n, tenant: 1 + n });
   await delay(SETTLED_MS);
   const sent: number[] = [];
@@ -90,7 +90,7 @@ async function quietWaits(system: System, { noisyJobs, trickled }: Sizes): Promi
   return sent.map((at, tag) => (started.get(tag) ?? at + LATE_MS) - at);
 }
 
-/** The least even of the windows in which all tenants have work all the time. */
+/** Returns the least fair of the windows in which all tenants have work all the time. */
 async function worstShare(system: System, { windows }: Sizes): Promise<number> {
   if (windows === 0) return Number.NaN;
   await system.reset();

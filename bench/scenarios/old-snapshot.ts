@@ -12,7 +12,7 @@ const LOOKS = 20;
 /** Five seconds, as workers begin before the head that a poll saw. */
 const SLACK = 5 / 600;
 
-/** What polls and claims of one lane cost after so many jobs ran in it while a session held an old snapshot. */
+/** Measures polls and claims of a lane in which many jobs ran while a session held an old snapshot. */
 export async function oldSnapshot(server: BenchServer, options: Options): Promise<string> {
   return `${await looksUnderSnapshot(server, options)}\n\n${await startsUnderSnapshot(server, options)}`;
 }
@@ -91,7 +91,7 @@ async function addJobs(adminUrl: string, laneNo: number, count: number): Promise
   );
 }
 
-/** The writes of a claim and of an end, for all jobs. */
+/** Does the writes of a claim and of an end for all jobs. */
 async function runAll(adminUrl: string): Promise<void> {
   await query(
     adminUrl,

@@ -41,7 +41,7 @@ export async function schedules(server: BenchServer, { quick, rounds }: Options)
   ];
   for (const way of ways) {
     const measured: Measured[] = [];
-    // One round of a minute tells enough.
+    // One round of a minute is enough.
     for (let round = 0; round < (way.spreadMs > 0 ? 1 : rounds); round += 1)
       measured.push(await measure(server, way, round));
     const late = measured.flatMap(({ lateMs }) => lateMs);
@@ -107,7 +107,7 @@ async function prepare(adminUrl: string, secret: string, tenants: number): Promi
   );
 }
 
-/** Hourly schedules of all tenants in turn, as a person's request leaves them: with their next two instants. */
+/** Inserts hourly schedules of all tenants in turn, with their next two instants, as a request would. */
 async function addTriggers(adminUrl: string, { triggers, spreadMs }: Way): Promise<void> {
   await query(
     adminUrl,

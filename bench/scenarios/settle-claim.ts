@@ -9,7 +9,7 @@ import { type Figure, type Sample, table } from "../lib/report";
 import type { BenchServer } from "../lib/server";
 
 const BATCHES = [1, 10, 100] as const;
-/** Cycles of a measurement: a job or a hundred, each waits for the disk. */
+/** Cycles of a measurement, of one job or a hundred. Each waits for the disk. */
 const CYCLES = 300;
 const WORKER = "bench";
 
@@ -18,7 +18,7 @@ interface Lease {
   readonly leaseNo: number;
   readonly tenantId: string;
 }
-/** Settles what was claimed before, and claims as many. */
+/** Settles the claimed jobs, and claims as many again. */
 type Cycle = (bench: OneLane, held: readonly Lease[], lane: LaneRequest) => Promise<readonly Lease[]>;
 
 const claim = async ({ workers }: OneLane, lane: LaneRequest, nth = 0): Promise<readonly Lease[]> => {
@@ -45,7 +45,7 @@ const togetherSql = statement(
    select (${finishAnswer}) as done, n.* from (select 1) one left join lateral (${claimAnswer}) n on true`,
 );
 
-/** The parts of a statement under WITH, and what it answers. */
+/** Returns the WITH parts of a statement and its select list. */
 function partsOf(text: string): [parts: string, answer: string] {
   const at = text.lastIndexOf("\n   select");
   return [text.slice("with ".length, at), text.slice(at)];
@@ -58,7 +58,7 @@ const CYCLE: Readonly<Record<string, Cycle>> = {
     await settle(bench, held);
     return claim(bench, lane);
   },
-  // As the worker does it: a place is free before its job's end is stored.
+  // Like the worker: a slot is free before its job's end is stored.
   "at once": async (bench, held, lane) => {
     const [next] = await Promise.all([claim(bench, lane, 1), settle(bench, held)]);
     return next;
@@ -97,7 +97,7 @@ export async function settleClaim(server: BenchServer, options: Options): Promis
         let held = await cycle(bench, [], lane);
         while (held.length > 0) held = await cycle(bench, held, lane);
         const ms = performance.now() - began;
-        if ((await bench.left()) > 0) throw new Error(`${system}: jobs were left that nobody ended`);
+        if ((await bench.left()) > 0) throw new Error(`${system}: some jobs have not ended`);
         samples.push({ system, figure: rateOf(batch), value: (jobs / ms) * 1000 });
         samples.push({ system, figure: cpuOf(batch), value: ((cpuMsOf(bench.serverPid) - cpuBefore) / jobs) * 1000 });
       }

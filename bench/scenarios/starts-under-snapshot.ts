@@ -10,7 +10,7 @@ import { startsOf, waitsOf } from "./latency";
 
 const STARTS = 200;
 const SETTLED_MS = 3000;
-/** The leader has marked what runs by then. */
+/** By then the leader has marked the running jobs. */
 const MARKED_MS = 12_000;
 
 /**

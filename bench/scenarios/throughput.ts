@@ -13,7 +13,7 @@ const FIGURES: readonly Figure[] = [
   { name: "server CPU", unit: "µs/job", better: "less" },
 ];
 
-/** No-op jobs that wait already: from the first start until no job is unfinished, one worker process. */
+/** Measures a backlog of no-op jobs with one worker process, from the first start until all have finished. */
 export async function throughput(server: BenchServer, options: Options): Promise<string> {
   const systems = await openSystems(server, options);
   const parts: string[] = [];

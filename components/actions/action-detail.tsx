@@ -16,11 +16,11 @@ import { ActionFilter } from "./action-filter";
 import { AbortButton, ActionMeter, stateOf } from "./action-progress";
 
 const CODES: Readonly<Record<string, string>> = {
-  "state-conflict": "Its state did not allow it.",
-  "not-found": "There is no such job here.",
+  "state-conflict": "Its status does not allow this action.",
+  "not-found": "Job not found.",
   "dedupe-taken": "Another job holds its dedupe key.",
-  "definition-inactive": "Its definition is switched off.",
-  "held-by-parent": "What it waited for has not happened; retry its parent first.",
+  "definition-inactive": "Its definition is disabled.",
+  "held-by-parent": "Its parent did not succeed. Retry the parent first.",
   "invalid-value": "It would expire before the new time.",
 };
 
@@ -101,7 +101,7 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
   return (
     <section aria-label="Jobs" className="panel overflow-hidden">
       <header className="flex items-center gap-3 border-line border-b px-4 py-2">
-        <h2 className="flex-1 font-medium text-sm">What became of each job</h2>
+        <h2 className="flex-1 font-medium text-sm">Result for each job</h2>
         <FilterSelect
           aria-label="Result"
           any="Every result"

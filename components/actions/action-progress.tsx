@@ -18,7 +18,7 @@ export function ActionProgress({ id, onDismiss }: { readonly id: string; readonl
   const action = query.data;
   if (!action) return null;
   return (
-    <section aria-label="Action under way" className="panel flex flex-col gap-2 px-4 py-3">
+    <section aria-label="Action in progress" className="panel flex flex-col gap-2 px-4 py-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <p role="status" className="line-clamp-2 min-w-0 flex-1 basis-48 text-sm max-sm:min-h-10">
           <strong className="font-medium">{ACTION_WORDS[action.action].order}</strong>: {stateOf(action)}
@@ -77,7 +77,7 @@ export function AbortButton({ action }: { readonly action: JobAction }) {
   const abort = useAbortAction(slug);
   const noUpdate = useReason("jobs:update");
   if (action.finished_at !== null) return null;
-  const asked = action.abort_requested_at ? "It ends after the jobs that are under way." : null;
+  const asked = action.abort_requested_at ? "It stops after the current jobs." : null;
   const onError = (error: Error) => {
     const detail = error instanceof ApiError ? error.detail || error.title : error.message;
     toast({ title: "Could not abort it", detail, tone: "bad" });

@@ -26,7 +26,7 @@ export function ActionsPage() {
   const { rows, shown, showWaiting } = usePinnedRows(page?.data, String(cursor), { followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
-      <PageHeader title="Bulk actions" about="What was done to many jobs at once. Kept for 30 days." />
+      <PageHeader title="Bulk actions" about="Actions on many jobs. Kept for 30 days." />
       <ListPanel
         label="Bulk actions"
         noun="bulk action"
@@ -50,9 +50,9 @@ export function ActionsPage() {
 function NoActions({ slug }: { readonly slug: string }) {
   return (
     <Empty icon={CopyCheck} title="No bulk action yet">
-      <p>Select jobs in the list, or all that match its filters, and act on them together.</p>
+      <p>Select jobs in the list, or all that match its filters, and choose an action.</p>
       <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
-        To the jobs
+        Go to jobs
       </Link>
     </Empty>
   );

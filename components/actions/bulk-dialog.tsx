@@ -70,7 +70,7 @@ export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogPr
       faults={faults}
       fields={FIELDS}
       busy={start.isPending}
-      reason={preview.data?.count === 0 ? "There is nothing to do." : null}
+      reason={preview.data?.count === 0 ? "No job matches." : null}
       onSubmit={submit}
       onClose={onClose}
     >
@@ -95,7 +95,7 @@ function ActionValue({ action, value, faults, onChange }: ActionValueProps) {
     return (
       <InputField
         label="Priority"
-        hint="1 goes first, 1000 last."
+        hint="1 is the highest priority, 1000 the lowest."
         error={faults.get("priority")}
         inputMode="numeric"
         value={value}

@@ -92,7 +92,7 @@ function NoAssets({ slug, narrowed, onAll }: NoAssetsProps) {
         <code className="font-mono">sync-folder</code> on a folder to fill this list.
       </p>
       <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
-        To the jobs
+        Go to jobs
       </Link>
     </Empty>
   );

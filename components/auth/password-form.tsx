@@ -27,10 +27,10 @@ export function PasswordForm({ email }: { readonly email: string }) {
   return (
     <form onSubmit={submit} method="post" className="flex flex-col gap-4">
       <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
-      <PasswordField label="Present password" error={failed.current} name="current" autoComplete="current-password" />
+      <PasswordField label="Current password" error={failed.current} name="current" autoComplete="current-password" />
       <PasswordField
         label="New password"
-        hint={`At least ${MIN} characters. A few unrelated words are easy to keep and hard to guess.`}
+        hint={`At least ${MIN} characters. Several unrelated words are easy to remember and hard to guess.`}
         error={failed.next}
         name="next"
         autoComplete="new-password"

@@ -152,7 +152,7 @@ function TriageSelect({ letter }: { readonly letter: DeadLetter }) {
         onSuccess: () => toast({ title: `Marked as ${status}` }),
         onError: (error) => {
           const detail = error instanceof ApiError ? error.detail || error.title : error.message;
-          toast({ title: "Could not mark it", detail, tone: "bad" });
+          toast({ title: "Could not update the dead letter", detail, tone: "bad" });
         },
       },
     );

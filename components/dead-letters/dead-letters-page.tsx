@@ -104,7 +104,7 @@ function RedriveAll({ filters, total, onStarted }: RedriveAllProps) {
   const noRetry = useReason("jobs:retry");
   return (
     <>
-      <Button reason={noRetry ?? (total > 0 ? null : "There is nothing to put back.")} onClick={() => setOpen(true)}>
+      <Button reason={noRetry ?? (total > 0 ? null : "No dead letter matches.")} onClick={() => setOpen(true)}>
         Put back all that match…
       </Button>
       {open ? (
@@ -130,10 +130,10 @@ function redriveOf({ status, definition }: DeadLetterFilters): BulkActionDraft {
 
 function Nothing({ slug }: { readonly slug: string }) {
   return (
-    <Empty icon={Inbox} title="Nothing waits here">
-      <p>A job whose attempts are used up, or whose error no retry mends, comes here. Other filters may show some.</p>
+    <Empty icon={Inbox} title="No dead letters">
+      <p>Jobs that ran out of attempts or failed permanently appear here. Try other filters.</p>
       <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
-        To the jobs
+        Go to jobs
       </Link>
     </Empty>
   );

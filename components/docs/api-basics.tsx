@@ -16,9 +16,9 @@ export function ApiBasics() {
     <>
       <Topic id="authentication" title="Authentication">
         <p>
-          Send an API key as <C>Authorization: Bearer lhk_live_…</C>, never in the URL. A key does what its scopes and
-          its creator's present role both allow, and goes on while its creator has a one-time password to change. The
-          pages use a session cookie instead; with both, a request is refused.
+          Send an API key as <C>Authorization: Bearer lhk_live_…</C>, never in the URL. A key allows what its scopes and
+          its creator's current role both allow, and keeps working while its creator must change a one-time password.
+          The pages use a session cookie instead. A request with both is refused.
         </p>
         <p>
           The tenant is the key's own. With a session or a super admin's key, name it by id or slug in{" "}
@@ -28,24 +28,24 @@ export function ApiBasics() {
       </Topic>
       <Topic id="errors" title="Errors">
         <p>
-          Errors are <C>application/problem+json</C>. The <C>code</C> is stable, texts are not; <C>type</C> is a page
-          that explains it. <Link href="/docs/errors">All error codes</Link>
+          Errors are <C>application/problem+json</C>. The <C>code</C> is stable, texts are not. <C>type</C> is a page
+          that explains the error. <Link href="/docs/errors">All error codes</Link>
         </p>
         <Pre label="An error answer" text={PROBLEM} />
       </Topic>
       <Topic id="pagination" title="Pagination">
         <p>
-          Lists answer <C>data</C> and <C>pagination</C>, newest first. Take up to 200 rows with <C>limit</C> (50 unless
-          you say so), and go on with <C>cursor</C> set to <C>next_cursor</C> while <C>has_more</C> is true: nothing is
-          skipped or repeated while rows come and go. <C>offset</C> works up to 10,000, not together with a cursor.{" "}
+          Lists return <C>data</C> and <C>pagination</C>, newest first. Get up to 200 rows with <C>limit</C> (default
+          50). While <C>has_more</C> is true, continue with <C>cursor</C> set to <C>next_cursor</C>: no row is skipped
+          or repeated while rows change. <C>offset</C> works up to 10,000, not together with a cursor.{" "}
           <C>total</C> is exact to 10,000; beyond that <C>total_relation</C> is <C>gte</C>.
         </p>
       </Topic>
       <Topic id="idempotency" title="Idempotency">
         <p>
           With an <C>Idempotency-Key</C> a POST is safe to repeat: for 24 hours the same key with the same body gets the
-          same answer, with <C>Idempotency-Replayed: true</C>. With another body it is refused. A request that failed is
-          not remembered.
+          same answer, with <C>Idempotency-Replayed: true</C>. Another body with the same key is refused. A failed
+          request does not use up its key.
         </p>
       </Topic>
     </>

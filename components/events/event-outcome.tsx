@@ -35,7 +35,7 @@ export function EventOutcome({ event, all }: { readonly event: EventRow; readonl
       {nothing !== null && shown.length === 0 ? (
         <p className={event.reason === "loop" ? "text-sm text-warn" : "text-muted text-sm"}>
           {nothing}
-          {event.reason === "no_match" ? ` (${plural(event.considered_count, "trigger")} looked at)` : ""}
+          {event.reason === "no_match" ? ` (${plural(event.considered_count, "trigger")} checked)` : ""}
         </p>
       ) : null}
     </>

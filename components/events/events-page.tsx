@@ -79,7 +79,7 @@ export function EventsPage() {
 
 function EventsHeader({ noSend, onSend }: { readonly noSend: string | null; readonly onSend: () => void }) {
   return (
-    <PageHeader title="Events" about="What happened, which triggers it met, and what they started.">
+    <PageHeader title="Events" about="Published events, the triggers that matched, and the jobs they started.">
       <span className="hidden lg:block">
         <LiveIndicator />
       </span>

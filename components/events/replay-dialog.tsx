@@ -45,10 +45,10 @@ export function ReplayDialog({ event, onClose }: { readonly event: Event; readon
     >
       <p>
         Every trigger that listens to <code className="break-all font-mono text-xs">{event.name}</code> now and whose
-        condition holds starts its job, with the data, time and id that the event had.
+        condition is true starts its job, with the event's original data, time and id.
       </p>
       <p className="text-muted">
-        A job is not started again while its dedupe key is taken. The replay is recorded under your name.
+        A job is not started again while its dedupe key is in use. The replay is audited under your name.
       </p>
     </ConfirmDialog>
   );

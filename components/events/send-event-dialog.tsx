@@ -35,7 +35,7 @@ export function SendEventDialog({ draft, onClose, onSent }: SendEventDialogProps
     <FormDialog
       wide
       title="Send an event"
-      description="It is a real one: triggers that match it start their jobs."
+      description="Matching triggers start their jobs."
       submit="Send event"
       faults={faults}
       fields={FIELDS}
@@ -55,8 +55,8 @@ export function SendEventDialog({ draft, onClose, onSent }: SendEventDialogProps
         className="font-mono"
       />
       <InputField
-        label="Your own id of it"
-        hint="Sent twice, it is stored once"
+        label="Producer id (optional)"
+        hint="The same id is stored only once"
         error={faults.get("producer_id")}
         autoComplete="off"
         maxLength={200}
@@ -94,7 +94,7 @@ function useNewEvent(draft: EventDraft, onSent: (id: string) => void) {
       { body, key: keyFor(body) },
       {
         onSuccess: (sent) => {
-          const detail = sent.duplicate ? "It was there already." : `${plural(sent.started_count, "job")} started`;
+          const detail = sent.duplicate ? "It was stored before." : `${plural(sent.started_count, "job")} started`;
           toast({ title: "Sent", detail });
           onSent(sent.id);
         },

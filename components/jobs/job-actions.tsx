@@ -76,13 +76,13 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
 }
 
 function alreadyAsked(job: JobRow): string | null {
-  return job.cancel_requested_at === null ? null : "The job was already asked to stop.";
+  return job.cancel_requested_at === null ? null : "The job has already been asked to stop.";
 }
 
 function describe(action: JobAction, job: Job): string {
   if (action === "retry") return "Queued again";
   if (action === "pause") return "Paused";
-  if (action === "resume") return "Goes on where it stood";
+  if (action === "resume") return "Resumed";
   return job.status === "canceled"
     ? "Canceled"
     : job.status === "running"
@@ -111,8 +111,8 @@ function CancelQuestion({ job, onClose, onConfirm }: CancelQuestionProps) {
       onClose={onClose}
     >
       <p className="text-muted">
-        <strong className="font-medium text-ink">{job?.definition_key}</strong> is asked to stop, and is ended by force
-        when it does not. What it has done outside the database stays done.
+        <strong className="font-medium text-ink">{job?.definition_key}</strong> is asked to stop, and killed if it does
+        not stop. Its effects outside the database remain.
       </p>
     </ConfirmDialog>
   );

@@ -50,7 +50,7 @@ const OUTCOME_LOOKS: Readonly<Record<Outcome, Look>> = {
   expired: STATUS_LOOKS.expired,
   timeout: { label: "Timed out", icon: Hourglass, className: BAD },
   worker_lost: { label: "Worker lost", icon: Unplug, className: WARN },
-  released: { label: "Given back", icon: Undo2, className: HOLD },
+  released: { label: "Released", icon: Undo2, className: HOLD },
   snoozed: { label: "Snoozed", icon: CircleDashed, className: HOLD },
 };
 

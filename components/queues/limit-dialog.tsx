@@ -43,7 +43,7 @@ export function LimitDialog({ queues, onClose }: LimitDialogProps) {
   return (
     <FormDialog
       title="New limit"
-      description="Never exceeded, by any number of workers. What runs already goes on."
+      description="Enforced across all workers. Running jobs are not affected."
       submit="Set the limit"
       faults={faults}
       fields={[named, ...FIELDS]}
@@ -58,7 +58,7 @@ export function LimitDialog({ queues, onClose }: LimitDialogProps) {
       </Field>
       <NameField target={named} queues={queues} {...texts("name", named)} />
       {form.scope.startsWith("tenant_") ? (
-        <InputField label="Tenant" hint="Empty: each tenant by itself" {...texts("tenant", "tenant")} />
+        <InputField label="Tenant" hint="Empty: each tenant separately" {...texts("tenant", "tenant")} />
       ) : null}
       <InputField label="At once" hint="How many jobs may run at the same time" {...texts("running", "max_running")} />
       <div className="grid gap-4 sm:grid-cols-2">
@@ -75,7 +75,7 @@ function useNewLimit(onClose: () => void) {
   const [faults, setFaults] = useState<FormFaults>(new Map());
   const create = useChange({
     send: () => postLimit(bodyOf(form), randomKey()),
-    done: "The limit holds",
+    done: "Limit created",
     onDone: onClose,
     onRefused: (error) => setFaults(faultsOf(error)),
   });

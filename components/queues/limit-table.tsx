@@ -18,7 +18,7 @@ interface LimitTableProps {
 
 export function LimitTable({ limits, gone }: LimitTableProps) {
   if (limits.length === 0) {
-    return <p className="px-4 py-3 text-muted text-sm">No limits: jobs start as workers have places for them.</p>;
+    return <p className="px-4 py-3 text-muted text-sm">No limits: jobs start as soon as a worker has a free slot.</p>;
   }
   return (
     <ul>
@@ -48,7 +48,7 @@ function LimitRow({ limit, gone }: { readonly limit: Limit; readonly gone: boole
       <p className="text-muted text-xs max-sm:flex-1 max-sm:basis-40">
         {limit.limited_at ? (
           <>
-            held jobs back <Time value={limit.limited_at} />
+            limited jobs <Time value={limit.limited_at} />
           </>
         ) : (
           "not reached yet"
@@ -77,7 +77,7 @@ function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonly onClo
         <Plain text={targetName(limit)} />: {numbers(limit)}
       </p>
       <p className="text-muted">
-        Jobs that the limit holds back begin as soon as workers are free. This cannot be undone.
+        Limited jobs start as soon as workers are free. This cannot be undone.
       </p>
     </ConfirmDialog>
   );

@@ -43,7 +43,7 @@ export function PauseDialog({ start, queues, onClose }: PauseDialogProps) {
   return (
     <FormDialog
       title="Pause"
-      description="Nothing of it is started; what runs goes on, and new jobs are accepted."
+      description="No new jobs start. Running jobs continue, and jobs can still be enqueued."
       submit="Pause"
       faults={faults}
       fields={["reason", "until", ...(named ? [named] : [])]}
@@ -62,7 +62,7 @@ export function PauseDialog({ start, queues, onClose }: PauseDialogProps) {
       <InputField
         label="Reason"
         required
-        hint="Shown at each job that waits"
+        hint="Shown as the wait reason of each job"
         error={faults.get("reason")}
         maxLength={500}
         value={form.reason}
@@ -70,7 +70,7 @@ export function PauseDialog({ start, queues, onClose }: PauseDialogProps) {
       />
       <InputField
         label="Until"
-        hint="Empty: until it is ended. In this browser's time zone"
+        hint="Empty: until resumed. In this browser's time zone"
         error={faults.get("until")}
         type="datetime-local"
         value={form.until}

@@ -27,7 +27,7 @@ export function PauseList({ pauses, gone }: PauseListProps) {
 }
 
 function PauseRow({ pause, gone }: { readonly pause: Pause; readonly gone: boolean }) {
-  const end = useChange({ send: () => removePause(pause.id), done: "Goes on again" });
+  const end = useChange({ send: () => removePause(pause.id), done: "Resumed" });
   const name = targetName(pause);
   return (
     <li
@@ -53,7 +53,7 @@ function PauseRow({ pause, gone }: { readonly pause: Pause; readonly gone: boole
             <Time value={pause.until} />
           </>
         ) : (
-          " · until it is ended"
+          " · until resumed"
         )}
       </p>
       <Button size="sm" busy={end.isPending} aria-label={`Resume ${name}`} onClick={() => end.mutate(undefined)}>

@@ -26,7 +26,7 @@ export function useChange<T>({ send, done, onDone, onRefused }: Change<T>) {
     },
     onError: (error) => {
       if (onRefused && error instanceof ApiError) onRefused(error);
-      else toast({ title: "That did not work", detail: error.message, tone: "bad" });
+      else toast({ title: "The action failed", detail: error.message, tone: "bad" });
     },
     onSettled: () => client.invalidateQueries({ queryKey: queuesKey }),
   });

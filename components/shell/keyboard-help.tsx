@@ -11,14 +11,14 @@ const KEYS = [
   ["r", "Retry the job"],
   ["c", "Cancel the job"],
   ["l", "Output of the job"],
-  [".", "Pause live updates, or go on"],
+  [".", "Pause or resume live updates"],
   ["?", "This help"],
 ] as const;
 
 export function KeyboardHelp({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   const [choice, choose] = useShortcutsChoice();
   return (
-    <Dialog title="Keyboard" description="Keys work wherever nothing is being typed." open={open} onClose={onClose}>
+    <Dialog title="Keyboard" description="Shortcuts work unless you type in a field." open={open} onClose={onClose}>
       <DialogBody>
         <dl className="divide-y divide-line border-line border-y">
           {KEYS.map(([keys, meaning]) => (

@@ -6,14 +6,14 @@ import type { FeedState } from "@/lib/client/live/live-feed";
 import { useLive } from "@/lib/client/live/use-live";
 
 const LOOKS: Readonly<Record<FeedState, { label: string; hint: string; className: string }>> = {
-  connecting: { label: "Connecting", hint: "Waiting for the live stream", className: "text-muted" },
-  live: { label: "Live", hint: "Changes appear as they happen. Press to pause.", className: "text-ok" },
+  connecting: { label: "Connecting", hint: "Connecting to the live stream", className: "text-muted" },
+  live: { label: "Live", hint: "Changes appear as they happen. Click to pause.", className: "text-ok" },
   reconnecting: {
     label: "Reconnecting",
     hint: "Disconnected. Refreshing every few seconds.",
     className: "text-warn",
   },
-  paused: { label: "Paused", hint: "The page stands still. Press to go on.", className: "text-muted" },
+  paused: { label: "Paused", hint: "Updates paused. Click to resume.", className: "text-muted" },
 };
 
 /** Shows whether the page is live; a click pauses or resumes updates. */
@@ -26,7 +26,7 @@ export function LiveIndicator() {
     <button
       type="button"
       aria-pressed={paused}
-      aria-label={`${look.label}. ${paused ? "Go on" : "Pause"} live updates`}
+      aria-label={`${look.label}. ${paused ? "Resume" : "Pause"} live updates`}
       title={look.hint}
       onClick={() => live.setPaused(!paused)}
       className={cn(

@@ -22,7 +22,7 @@ export function SessionEnded({ email }: { readonly email: string }) {
   return (
     <Dialog
       title="Your session has ended"
-      description="Sign in to go on where you are. What you were typing is kept."
+      description="Sign in to continue on this page. Your input is kept."
       open={ended}
       onClose={() => setEnded(false)}
     >

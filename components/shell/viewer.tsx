@@ -46,7 +46,7 @@ export function useTenant(): CurrentTenant {
 /** Returns why the viewer cannot change or start something here, or null when they can. */
 export function useReason(permission: TenantPermission): string | null {
   const tenant = useTenant();
-  if (tenant.status === "suspended") return `${tenant.name} is suspended. It can be read, not changed.`;
+  if (tenant.status === "suspended") return `${tenant.name} is suspended and read-only.`;
   if (tenant.permissions.includes(permission)) return null;
   const who = permission === "webhooks:write" ? "An admin" : "A member or an admin";
   return `Your role in ${tenant.name} is ${ROLE_NAMES[tenant.role].toLowerCase()}. ${who} can do this.`;

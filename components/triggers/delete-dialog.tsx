@@ -48,7 +48,7 @@ export function DeleteDialog({ trigger, onClose, onDeleted }: DeleteDialogProps)
         <Plain text={trigger.label} />
       </p>
       <WhatStops trigger={trigger} />
-      <p className="text-muted">Jobs that it has started go on. It cannot be brought back; a switch can.</p>
+      <p className="text-muted">Jobs it started keep running. This cannot be undone; to stop it for now, disable it instead.</p>
     </ConfirmDialog>
   );
 }
@@ -58,15 +58,15 @@ function WhatStops({ trigger }: { readonly trigger: Trigger }) {
   if (trigger.trigger_type === "event") {
     return (
       <p>
-        Events named <code className="break-all font-mono text-xs">{trigger.event_name}</code> will not start {job} any
-        more.
+        {job} will no longer start for events named{" "}
+        <code className="break-all font-mono text-xs">{trigger.event_name}</code>.
       </p>
     );
   }
-  if (trigger.next_run_at === null) return <p>Nothing is due: it would not start {job} again by itself.</p>;
+  if (trigger.next_run_at === null) return <p>It will no longer start {job}. No run is planned.</p>;
   return (
     <p>
-      Its next instant, <Time value={trigger.next_run_at} kind="absolute" />, and all after it will not start {job}.
+      Its next run, <Time value={trigger.next_run_at} kind="absolute" />, and all later runs will not start {job}.
     </p>
   );
 }

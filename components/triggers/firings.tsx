@@ -174,9 +174,9 @@ function FiredJob({ firing: { job_id: id, job_status: status } }: { readonly fir
 
 function Explanation({ firing, slug }: { readonly firing: Firing; readonly slug: string }) {
   const parts = [
-    firing.kind === "manual" ? "run by hand" : null,
+    firing.kind === "manual" ? "manual run" : null,
     firing.n > 1 ? `${plural(firing.n, "instant")}` : null,
-    firing.is_catch_up ? "made up for later" : null,
+    firing.is_catch_up ? "caught up later" : null,
     firing.reason === null ? null : reasonWords(firing.reason),
     firing.detail,
     firing.note,

@@ -25,10 +25,10 @@ interface SchedulePreviewProps {
 /** What the schedule in the form would do, computed by the engine that will fire it. */
 export function SchedulePreviewPanel({ preview, fault, busy, showNewest }: SchedulePreviewProps) {
   return (
-    <section aria-label="What it will do" className="panel min-w-0 overflow-hidden">
+    <section aria-label="Preview" className="panel min-w-0 overflow-hidden">
       <header className="px-4 py-3">
         <div className="flex h-6.5 items-center justify-between gap-3">
-          <h2 className="font-semibold text-base">What it will do</h2>
+          <h2 className="font-semibold text-base">Preview</h2>
           {showNewest}
         </div>
         <p aria-live="polite" className={cn("text-sm", fault ? "text-bad" : "text-muted")}>

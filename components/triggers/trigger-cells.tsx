@@ -56,7 +56,7 @@ export function LastFiring({ trigger }: { readonly trigger: Trigger }) {
       {last.job_id === null ? (
         badge
       ) : (
-        <Link href={`/t/${slug}/jobs/${last.job_id}`} title="To its job" className="inline-block rounded-full">
+        <Link href={`/t/${slug}/jobs/${last.job_id}`} title="Open its job" className="inline-block rounded-full">
           {badge}
         </Link>
       )}

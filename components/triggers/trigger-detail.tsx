@@ -35,7 +35,7 @@ export function TriggerDetail({ id }: { readonly id: string }) {
       <div className="flex h-7 items-center gap-4">
         <BackLink href={`/t/${slug}/jobs/triggers`}>Triggers</BackLink>
         <p className="min-w-0 flex-1 truncate text-sm text-warn">
-          {query.data && query.isError && !absent ? "Could not refresh; what you see may be old." : null}
+          {query.data && query.isError && !absent ? "Could not refresh. The data shown may be out of date." : null}
         </p>
         <span className="hidden lg:block">
           <LiveIndicator />

@@ -56,11 +56,11 @@ function EventRows({ trigger }: { readonly trigger: Trigger }) {
         <Code text={trigger.event_name ?? ""} />
       </FactRow>
       <FactRow name="Only if">{trigger.condition === null ? "always" : <Code text={trigger.condition} />}</FactRow>
-      <FactRow name="Same work">
+      <FactRow name="Deduplication">
         {trigger.dedupe_key_template === null ? "the same payload" : <Code text={trigger.dedupe_key_template} />}{" "}
         {trigger.dedupe_window_seconds === 0
-          ? "is never left out"
-          : `is left out within ${plural(trigger.dedupe_window_seconds, "second")}`}
+          ? "is never skipped"
+          : `is skipped within ${plural(trigger.dedupe_window_seconds, "second")}`}
       </FactRow>
     </>
   );

@@ -27,7 +27,7 @@ export function TriggerMarks({ trigger }: { readonly trigger: Trigger }) {
         </span>
       ) : null}
       {missed > 0 ? (
-        <span className={cn(MARK, "bg-warn-soft text-warn")} title="Instants that were left out in the last seven days">
+        <span className={cn(MARK, "bg-warn-soft text-warn")} title="Runs skipped in the last seven days">
           <History aria-hidden className="size-3" />
           {missed} missed
         </span>
@@ -38,11 +38,11 @@ export function TriggerMarks({ trigger }: { readonly trigger: Trigger }) {
 
 /** When the trigger fires next, or why it does not. */
 export function NextFiring({ trigger, short }: { readonly trigger: Trigger; readonly short?: boolean }) {
-  if (!trigger.is_enabled) return <span className="text-muted">switched off</span>;
+  if (!trigger.is_enabled) return <span className="text-muted">disabled</span>;
   if (trigger.status === "broken" && trigger.next_run_at === null) return <span className="text-bad">broken</span>;
   if (trigger.status === "finished") {
     const why = trigger.status_reason === null ? "" : `: ${reasonWords(trigger.status_reason)}`;
-    return <span className="text-muted">never again{why}</span>;
+    return <span className="text-muted">no more runs{why}</span>;
   }
   if (trigger.trigger_type === "event") {
     return <span className="text-muted">on each event</span>;

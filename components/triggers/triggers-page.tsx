@@ -46,7 +46,7 @@ export function TriggersPage() {
   const { total = 0 } = list?.pagination ?? {};
   return (
     <div className="flex flex-col gap-4">
-      <PageHeader title="Triggers" about="What starts jobs by itself: on an event, or by a schedule.">
+      <PageHeader title="Triggers" about="Triggers start jobs on a schedule or for an event.">
         <span className="hidden lg:block">
           <LiveIndicator />
         </span>

@@ -31,8 +31,8 @@ export function useTriggerActions(onDeleted?: () => void): TriggerActions {
     change.mutate(
       { trigger, on },
       {
-        onSuccess: () => toast({ title: on ? "Switched on" : "Switched off", detail: trigger.label }),
-        onError: (error) => toast({ title: "The switch did not move", detail: refusal(error), tone: "bad" }),
+        onSuccess: () => toast({ title: on ? "Enabled" : "Disabled", detail: trigger.label }),
+        onError: (error) => toast({ title: "Could not change the trigger", detail: refusal(error), tone: "bad" }),
       },
     );
   const dialog =

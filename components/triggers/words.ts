@@ -6,43 +6,43 @@ type Words<T extends string> = Readonly<Record<T, string>>;
 export const KIND_WORDS: Words<Trigger["trigger_type"]> = { event: "Event", schedule: "Schedule" };
 
 export const OVERLAP_WORDS: Words<Trigger["overlap_policy"]> = {
-  allow: "Start another beside it",
-  skip: "Skip, and note it",
-  queue_one: "Let one wait for it",
+  allow: "Start another job",
+  skip: "Skip it",
+  queue_one: "Queue one job after it",
 };
 
 export const CATCH_UP_WORDS: Words<Trigger["catch_up"]> = {
-  skip: "Leave them out",
-  last: "Make up for the last one",
-  all: "Make up for all, up to a number",
+  skip: "Skip them",
+  last: "Run the last one",
+  all: "Run all, up to a limit",
 };
 
-export const GAP_WORDS = { "": "By the rule of the schedule", run_after: "Run right after it", skip: "Leave it out" };
+export const GAP_WORDS = { "": "Default for the schedule", run_after: "Run right after it", skip: "Skip it" };
 export const REPEAT_WORDS = {
-  "": "By the rule of the schedule",
+  "": "Default for the schedule",
   first: "Run the first time only",
   both: "Run both times",
 };
 
 const REASONS: Readonly<Record<string, string>> = {
-  overlap: "a job of it was still there",
+  overlap: "its last job had not ended",
   catch_up: "its time had passed",
-  max_runs: "it has had all its runs",
+  max_runs: "it reached its maximum of runs",
   expired: "it had expired",
   over: "no instant is left",
-  dst_gap: "the clock left that time out",
-  template: "the template could not be filled in",
-  payload: "the payload does not fit the definition",
+  dst_gap: "the clock skipped that time",
+  template: "the template could not be rendered",
+  payload: "the payload does not match the definition",
   loop: "the chain of events is too deep",
   loop_suspected: "held: its own jobs may have changed the folder",
-  no_match: "its condition no longer held",
-  disabled: "it was switched off",
+  no_match: "its condition was no longer true",
+  disabled: "it was disabled",
   "definition-inactive": "the definition is not active",
-  "definition-unknown": "the definition is gone",
-  "queue-unknown": "the queue is gone",
+  "definition-unknown": "the definition was deleted",
+  "queue-unknown": "the queue was deleted",
   "tenant-suspended": "the tenant is suspended",
   "payload-too-large": "the payload is too large",
-  schedule: "the schedule cannot be read",
+  schedule: "the schedule is not valid",
   store: "it could not be stored",
 };
 
@@ -61,7 +61,7 @@ export const OUTCOME_WORDS: Words<FiringOutcome> = {
 };
 
 export const WARNING_WORDS = {
-  never: "It never fires: there is no instant ahead.",
+  never: "It never fires: the schedule has no future run.",
   too_often: "It fires more often than once a minute.",
 } as const;
 

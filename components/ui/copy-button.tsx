@@ -24,7 +24,7 @@ export function CopyButton({
       toast({ title: "Copied" });
       setTimeout(() => setCopied(false), 1500);
     } catch {
-      toast({ title: "The browser refused to copy", tone: "bad" });
+      toast({ title: "Could not copy", tone: "bad" });
     }
   };
   const Icon = copied ? Check : Copy;

@@ -21,8 +21,8 @@ import { useReason, useTenant } from "../shell/viewer";
 import { OutcomeMark } from "./endpoint-state";
 
 const OUTCOMES = [
-  ["failed", "that failed"],
-  ["delivered", "that got through"],
+  ["failed", "failed"],
+  ["delivered", "delivered"],
 ] as const;
 
 /** Every delivery attempt, newest first, with request and response. */
@@ -92,7 +92,7 @@ function DeliveryRows({ rows, enabled, narrowed }: DeliveryRowsProps) {
   if (rows.length === 0) {
     return (
       <p className="px-4 py-6 text-muted text-sm">
-        {narrowed ? "No such attempt in the last 30 days." : "Nothing was sent yet. “Send test” posts a message."}
+        {narrowed ? "No such attempt in the last 30 days." : "No message was sent yet. Choose “Send test” to send one."}
       </p>
     );
   }
@@ -109,13 +109,13 @@ function DeliveryRow({ delivery, enabled }: { readonly delivery: WebhookDelivery
   const { slug } = useTenant();
   const toast = useToast();
   const act = useWebhookAct(slug);
-  const noWrite = useReason("webhooks:write") ?? (enabled ? null : "It is switched off.");
+  const noWrite = useReason("webhooks:write") ?? (enabled ? null : "It is disabled.");
   const [open, setOpen] = useState(false);
   const resend = () =>
     act.mutate(
       { act: "resend", delivery },
       {
-        onSuccess: () => toast({ title: "It is sent again" }),
+        onSuccess: () => toast({ title: "Message queued again" }),
         onError: (error) => toast({ title: "Could not send it again", detail: error.message, tone: "bad" }),
       },
     );

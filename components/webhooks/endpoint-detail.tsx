@@ -102,18 +102,18 @@ function Actions({ endpoint, onOpen }: ActionsProps) {
   return (
     <div className="flex flex-wrap gap-2">
       <Button
-        reason={noWrite ?? (on ? null : "It is switched off.")}
+        reason={noWrite ?? (on ? null : "It is disabled.")}
         busy={busy === "test"}
-        onClick={() => run({ act: "test", endpoint }, "The test message is on its way")}
+        onClick={() => run({ act: "test", endpoint }, "Test message queued")}
       >
         Send test
       </Button>
       <Button
         reason={noWrite}
         busy={busy === "change"}
-        onClick={() => run({ act: "change", endpoint, body: { is_enabled: !on } }, on ? "Switched off" : "Switched on")}
+        onClick={() => run({ act: "change", endpoint, body: { is_enabled: !on } }, on ? "Disabled" : "Enabled")}
       >
-        {on ? "Switch off" : "Switch on"}
+        {on ? "Disable" : "Enable"}
       </Button>
       <Button reason={noWrite} onClick={() => onOpen("change")}>
         Change
@@ -139,7 +139,7 @@ function useAct() {
         toast({ title: done });
         onDone?.();
       },
-      onError: (error) => toast({ title: "That did not work", detail: error.message, tone: "bad" }),
+      onError: (error) => toast({ title: "The action failed", detail: error.message, tone: "bad" }),
     });
   return { run, busy: act.isPending ? act.variables.act : null };
 }
@@ -153,7 +153,7 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
   if (act.data?.secret) return <NewSecret secret={act.data.secret} onClose={onClose} />;
   return (
     <DialogForm
-      submit="Make a new secret"
+      submit="Rotate secret"
       faults={faults}
       busy={act.isPending}
       onSubmit={rotate}
@@ -161,7 +161,7 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
       className="gap-3 text-sm"
     >
       <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
-      {endpoint.previous_secret_until ? <p>The one before stays valid, too, until its own 24 hours are over.</p> : null}
+      {endpoint.previous_secret_until ? <p>The previous secret stays valid for 24 hours.</p> : null}
     </DialogForm>
   );
 }
@@ -179,7 +179,7 @@ function DeleteQuestion({ endpoint, onClose }: { readonly endpoint: WebhookEndpo
       onConfirm={() => run({ act: "delete", endpoint }, "Deleted", () => router.push(`/t/${slug}/webhooks`))}
       onClose={onClose}
     >
-      <p>Its secrets and its log are gone at once. Messages that wait for it fail.</p>
+      <p>Its secrets and its log are deleted at once. Waiting messages fail.</p>
     </ConfirmDialog>
   );
 }
@@ -189,7 +189,7 @@ function Facts({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   return (
     <dl className="panel grid gap-x-6 gap-y-3 px-4 py-3 text-sm sm:grid-cols-2 lg:grid-cols-4">
       <Fact name="Types">{endpoint.event_types?.join(", ") ?? "all"}</Fact>
-      <Fact name="Headers of your own">{headers.length > 0 ? headers.join(", ") : "none"}</Fact>
+      <Fact name="Custom headers">{headers.length > 0 ? headers.join(", ") : "none"}</Fact>
       <Fact name="Secret">
         {until ? (
           <>

@@ -79,14 +79,14 @@ function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
       />
       <InputField
         label="Types"
-        hint="Names with commas between them, such as order.paid, invoice.*; empty: all."
+        hint="Comma-separated names, such as order.paid, invoice.*. Empty: all."
         error={faults.get("event_types")}
         value={fields.types}
         onText={set("types")}
         className="font-mono"
       />
       <TextAreaField
-        label="Headers of your own"
+        label="Custom headers"
         hint={headersHint(endpoint?.header_names.join(", "))}
         error={faults.get("headers")}
         rows={2}
@@ -121,6 +121,6 @@ function useEndpointForm({ endpoint, onMade, onClose }: FormProps) {
 
 function headersHint(known: string | undefined): string {
   return known
-    ? `It sends ${known}. Lines here replace all of them; empty leaves them.`
-    : "One a line, such as X-Env: prod. Values are never shown again.";
+    ? `It sends ${known}. Lines here replace all of them. Empty: no change.`
+    : "One per line, such as X-Env: prod. Values are never shown again.";
 }

@@ -21,7 +21,7 @@ export const endpointFieldsOf = (endpoint: WebhookEndpoint | undefined): Fields 
 /** Returns what is wrong with the header lines, without a request; null if nothing. */
 export function headerLinesFault(text: string): string | null {
   const odd = linesOf(text).find((line) => !/^[^:\s]+:\s*\S/.test(line));
-  return odd === undefined ? null : `“${odd.slice(0, 40)}” is not of the form Name: value`;
+  return odd === undefined ? null : `“${odd.slice(0, 40)}” does not have the form Name: value`;
 }
 
 /** Returns the request of a form. An unchanged URL is not sent, so that its name server is not queried again. */

@@ -6,7 +6,7 @@ import { Time } from "@/components/ui/time";
 import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
 
 const WHY_OFF = {
-  manual: "Switched off",
+  manual: "Disabled",
   gone: "Off: it answered 410",
   failing: "Off: failing for 5 days",
 } as const;

@@ -7,7 +7,7 @@ export function NewSecret({ secret, onClose }: { readonly secret: string; readon
   return (
     <ShownOnce
       secret={secret}
-      note="Copy the secret now and give it to the receiver, which checks signatures with it. It is shown this once."
+      note="Copy the secret now and give it to the receiver, which checks signatures with it. It is shown only once."
       copyLabel="Copy the secret"
       testId="webhook-secret"
       onClose={onClose}

@@ -34,7 +34,7 @@ export function WebhooksPage() {
   } = usePinnedRows(query.data?.data, slug, { whole: true, followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
-      <PageHeader title="Webhooks" about="Addresses of your own that signed messages are posted to.">
+      <PageHeader title="Webhooks" about="Signed messages are sent to these addresses of yours.">
         <Button variant="primary" reason={noWrite} onClick={() => setAdding(true)}>
           Add endpoint
         </Button>
@@ -70,7 +70,7 @@ function NoEndpoints({ noWrite, onAdd }: { readonly noWrite: string | null; read
     <Empty icon={Webhook} title="No endpoint yet">
       <p>
         Add the address of a service of yours. Jobs of the definition <code>deliver-webhook</code> post messages to it,
-        started by a trigger, by code or by hand.
+        started by a trigger, by code or manually.
       </p>
       <Button reason={noWrite} onClick={onAdd}>
         Add the first one

@@ -17,8 +17,8 @@ import { LIMITS } from "@/lib/contract/limits";
 export function NewWorkerKeyDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
     <Dialog
-      title="New key for remote workers"
-      description="It claims jobs of the definitions that you choose, and can do nothing else."
+      title="New worker key"
+      description="It can only claim jobs of the chosen definitions."
       open={open}
       onClose={onClose}
     >
@@ -34,7 +34,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
     return (
       <ShownOnce
         secret={made}
-        note="Copy the key now. It is shown this once and stored nowhere."
+        note="Copy the key now. It is shown only once and not stored."
         copyLabel="Copy the key"
         testId="worker-key"
         onClose={onClose}
@@ -53,7 +53,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
     return (
       <DialogBody>
         <p className="py-4 text-muted text-sm">
-          No definition is for remote workers yet. Make one with{" "}
+          No definition is for remote workers yet. Create one with{" "}
           <code className="font-mono">{'"executor": "remote"'}</code>: POST /api/v1/admin/jobs/definitions.
         </p>
       </DialogBody>
@@ -91,7 +91,7 @@ function KeyForm({ definitions, onMade, onClose }: FormProps) {
   });
   return (
     <DialogForm
-      submit="Make key"
+      submit="Create key"
       faults={faults}
       fields={FIELDS}
       busy={create.isPending}
@@ -100,10 +100,10 @@ function KeyForm({ definitions, onMade, onClose }: FormProps) {
     >
       <InputField label="Name" hint="Where it is used." required {...texts("name")} />
       <Choice definitions={definitions} chosen={chosen} onChange={setChosen} error={faults.get("definitions")} />
-      <InputField label="Queues" hint="Names with commas between them; empty: any queue." {...texts("queues")} />
-      <InputField label="Tenant" hint="Slug or id; empty: any tenant." {...texts("tenant")} />
+      <InputField label="Queues" hint="Comma-separated names. Empty: any queue." {...texts("queues")} />
+      <InputField label="Tenant" hint="Slug or id. Empty: any tenant." {...texts("tenant")} />
       <InputField
-        label="Good for, in days"
+        label="Valid for, in days"
         hint="At most 365."
         required
         type="number"

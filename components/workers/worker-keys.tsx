@@ -18,7 +18,7 @@ import { useRevokeWorkerKey, workerKeysOptions } from "@/lib/client/worker-keys"
 import type { WorkerKey } from "@/lib/contract";
 import { NewWorkerKeyDialog } from "./new-worker-key";
 
-/** Keys of remote workers: their scopes, and how to create and revoke them. */
+/** Worker keys: their scopes, and how to create and revoke them. */
 export function WorkerKeys() {
   const query = useQuery(workerKeysOptions());
   const [making, setMaking] = useState(false);
@@ -32,7 +32,7 @@ export function WorkerKeys() {
     <section aria-labelledby="worker-keys" className="flex flex-col gap-3">
       <header className="relative flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
         <h2 id="worker-keys" className="font-semibold text-lg tracking-tight">
-          Keys of remote workers
+          Worker keys
         </h2>
         <ShowNewest
           className="z-10 max-sm:absolute max-sm:top-full max-sm:right-0"
@@ -50,7 +50,7 @@ export function WorkerKeys() {
         ) : keys?.length === 0 ? (
           <Empty icon={KeyRound} title="No keys">
             <p>
-              A worker in any language takes jobs over HTTP with a key of its own, for the definitions that you choose.
+              A worker in any language claims jobs over HTTP with its own key, for the definitions that you choose.
             </p>
           </Empty>
         ) : (
@@ -72,7 +72,7 @@ function KeyTable({ keys, onRevoke }: KeyTableProps) {
   const now = useNow();
   return (
     <DataTable
-      caption="Keys of remote workers"
+      caption="Worker keys"
       columns={[...COLUMNS, lifeColumn(now), revokeColumn(now, onRevoke)]}
       rows={keys}
       rowKey={({ id }) => id}
@@ -129,7 +129,7 @@ const COLUMNS: readonly Column<WorkerKey>[] = [
 
 const lifeColumn = (now: number): Column<WorkerKey> => ({
   id: "life",
-  head: "Good until",
+  head: "Valid until",
   width: "w-32",
   className: "text-sm",
   cell: (key) => (
@@ -187,8 +187,8 @@ function RevokeQuestion({
       onClose={onClose}
     >
       <p>
-        Workers that use <strong>{workerKey?.name}</strong> are refused from now on. What they run goes on elsewhere
-        when its leases run out.
+        Workers that use <strong>{workerKey?.name}</strong> are refused from now on. Other workers take over their jobs
+        when the leases expire.
       </p>
     </ConfirmDialog>
   );

@@ -167,7 +167,7 @@ function WorkerName({ worker }: { readonly worker: Worker }) {
       <p className="truncate font-mono text-muted text-xs" title={worker.worker_id}>
         {worker.worker_id}
       </p>
-      <p className="hidden truncate text-muted text-xs md:block" title="What commands run inside of">
+      <p className="hidden truncate text-muted text-xs md:block" title="Isolation of commands">
         {worker.isolation}
       </p>
     </>
@@ -180,7 +180,7 @@ function Load({ worker, running }: { readonly worker: Worker; readonly running: 
       {running}
       <span className="text-muted"> of {worker.capacity}</span>
       <progress
-        aria-label={`Places of ${worker.label || worker.worker_id} in use`}
+        aria-label={`Slots of ${worker.label || worker.worker_id} in use`}
         value={running}
         max={Math.max(worker.capacity, 1)}
         className="meter mt-1"

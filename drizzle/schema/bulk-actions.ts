@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app } from "./app";
 
-// Acts on many jobs, and what became of each job.
+// Actions on many jobs, and the result for each job.
 export const bulkActions = app.table("bulk_actions", {
   id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
   tenantId: uuid("tenant_id").notNull(),

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, real, text, timestamp } from "drizzle-orm/pg-core";
 import { app, bytea, int8multirange } from "./app";
 
-// Which processes there are, and who leads.
+// The registered processes, and the leader.
 export const jobWorkers = app.table("job_workers", {
   workerId: text("worker_id").notNull().primaryKey(),
   hostname: text("hostname").notNull(),

@@ -46,7 +46,7 @@ export const jobTriggers = app.table("job_triggers", {
   deletedAt: instant("deleted_at"),
 });
 
-// What became of their instants, of events that met them, and of runs that somebody asked for.
+// The outcome of each instant, of each event that matched a trigger, and of each manual run.
 export const triggerFirings = app.table("trigger_firings", {
   id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
   tenantId: uuid("tenant_id").notNull(),

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { boolean, integer, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app, bytea } from "./app";
 
-// Where a tenant wants to hear of things, and what came of each try to tell it.
+// The endpoints of a tenant, and the result of each delivery attempt.
 export const webhookEndpoints = app.table("webhook_endpoints", {
   id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
   tenantId: uuid("tenant_id").notNull(),

@@ -25,10 +25,10 @@ const workerRoutes = guarded.filter(({ access }) => access === "worker");
 const isTenant = (access: RouteAccess) => /^(?:jobs|triggers|events|webhooks|definitions|assets):/.test(access);
 const tenantRoutes = guarded.filter(({ access }) => isTenant(access));
 const platformRoutes = guarded.filter(({ access }) => access.startsWith("platform:"));
-/** What a viewer may do; where messages of a tenant go, and what they said, is not for everybody to see. */
+/** What a viewer may do. The endpoints and messages of webhooks are not visible to every member. */
 const isRead = (access: RouteAccess) => access.endsWith(":read") && access !== "webhooks:read";
 
-test("B1 no route but the open ones answers a stranger", async () => {
+test("B1 only public routes answer a caller without credentials", async () => {
   const strangers: Record<string, string>[] = [
     {},
     { authorization: `Bearer ${generateApiKey().key}` },
@@ -43,7 +43,7 @@ test("B1 no route but the open ones answers a stranger", async () => {
   }
 });
 
-test("B1 a viewer reads and changes nothing; members of no tenant and of another one find nothing", async () => {
+test("B1 a viewer can read and cannot change anything; members of no tenant or of another one get 404", async () => {
   const cookie = await web.login(viewer);
   const foreign = await web.login(stranger);
   for (const { method, path, access } of tenantRoutes) {
@@ -54,7 +54,7 @@ test("B1 a viewer reads and changes nothing; members of no tenant and of another
   }
 });
 
-test("B1 platform routes are for super admins; a tenant's admin and a tenant's key get nothing", async () => {
+test("B1 platform routes are for super admins; a tenant's admin or key gets nothing", async () => {
   const cookie = await web.login(admin);
   const { key } = await make.key(superAdmin, {
     tenantId: acme.id,
@@ -71,7 +71,7 @@ test("B1 platform routes are for super admins; a tenant's admin and a tenant's k
   }
 });
 
-test("B1 K-5 a worker's key serves the worker routes and nothing else, and no one else serves them", async () => {
+test("B1 K-5 a worker key opens the worker routes only, and no other credential opens them", async () => {
   const { key } = await make.key(superAdmin, { kind: "worker", scopes: ["jobs:read", "jobs:write", "platform:write"] });
   const { key: ofTenant } = await make.key(superAdmin, { kind: "worker", tenantId: acme.id });
   for (const { method, path, access } of guarded.filter((route) => !workerRoutes.includes(route))) {
@@ -93,13 +93,13 @@ test("B1 K-5 a worker's key serves the worker routes and nothing else, and no on
   for (const { method, path } of workerRoutes) {
     for (const caller of callers)
       expectProblem(await web.call(method, path, { ...caller, body: {} }), 403, "forbidden");
-    // An upload's body is the file; what it is for stands in the query.
+    // An upload's body is the file. Its attempt and name are in the query.
     const [status, code] = method === "PUT" ? ([400, "invalid-query"] as const) : ([422, "validation-failed"] as const);
     expectProblem(await web.call(method, path, { key, body: {} }), status, code);
   }
 });
 
-test("B1 K-5 a key does what its scopes and its creator's role both allow", async () => {
+test("B1 K-5 a key allows what both its scopes and its creator's role allow", async () => {
   const { key: readOnly } = await make.key(admin, { tenantId: acme.id, scopes: ["jobs:read"] });
   const { key: ofViewer } = await make.key(viewer, { tenantId: acme.id });
   const { key: ofStranger } = await make.key(stranger, { tenantId: acme.id });
@@ -120,7 +120,7 @@ test("B1 K-5 a key does what its scopes and its creator's role both allow", asyn
   );
 });
 
-test("TENANT-13 the tenant is named by each request, never remembered", async () => {
+test("TENANT-13 each request names its tenant; the server does not remember it", async () => {
   const cookie = await web.login(both);
   expectProblem(await web.call("GET", "/api/v1/assets", { cookie }), 400, "tenant-required");
   for (const tenant of [acme.id, "acme", acme.id.toUpperCase()]) {
@@ -131,7 +131,7 @@ test("TENANT-13 the tenant is named by each request, never remembered", async ()
   expectProblem(await web.call("GET", "/api/v1/assets", { cookie, tenant: "acme, globex" }), 404, "not-found");
 });
 
-test("TENANT-13 a key of one tenant that names another one finds nothing", async () => {
+test("TENANT-13 a key that names another tenant gets 404", async () => {
   const { key } = await make.key(both, { tenantId: acme.id });
   expect((await web.call("GET", "/api/v1/assets", { key, tenant: "acme" })).status).toBe(200);
   expectProblem(await web.call("GET", "/api/v1/assets", { key, tenant: "globex" }), 404, "not-found");
@@ -150,7 +150,7 @@ test("API-08 a foreign tenant answers exactly like an absent one", async () => {
   expect(foreign).toEqual(await ask(JOB));
 });
 
-test("a super admin has to name the tenant, and that is audited", async () => {
+test("a super admin must name the tenant, and access to it is audited", async () => {
   const cookie = await web.login(superAdmin);
   expectProblem(await web.call("GET", "/api/v1/assets", { cookie }), 400, "tenant-required");
   expect((await web.call("GET", "/api/v1/assets", { cookie, tenant: "acme" })).status).toBe(200);
@@ -166,7 +166,7 @@ test("a super admin has to name the tenant, and that is audited", async () => {
   ]);
 });
 
-test("TENANT-01 demoted, removed, disabled, deleted: each holds from the next request on", async () => {
+test("TENANT-01 demoting, removing, disabling or deleting a member takes effect with the next request", async () => {
   const person = await make.user({ roles: { [acme.id]: "admin" } });
   const cookie = await web.login(person);
   const { key } = await make.key(person, { tenantId: acme.id });
@@ -189,7 +189,7 @@ test("SE-3 a session and a key together are refused", async () => {
   expectProblem(await web.call("GET", "/api/v1/me", { cookie, key }), 400, "ambiguous-credentials");
 });
 
-test("K-8 TENANT-16 a key in the URL is refused, audited and written down nowhere", async () => {
+test("K-8 TENANT-16 a key in the URL is refused, audited and not written anywhere", async () => {
   const { key } = await make.key(admin, { tenantId: acme.id });
   for (const query of [
     `api_key=${key}`,
@@ -208,7 +208,7 @@ test("K-8 TENANT-16 a key in the URL is refused, audited and written down nowher
   expect(audit.filter((row) => row.text.includes("api_key.in_url")).length).toBe(1);
 });
 
-test("TENANT-16 a key with a blank, in another case or revoked is nobody", async () => {
+test("TENANT-16 an altered, upper-case or revoked key does not authenticate", async () => {
   const made = await make.key(admin, { tenantId: acme.id });
   expect((await web.call("GET", "/api/v1/me", { key: made.key })).status).toBe(200);
   for (const key of [`${made.key}x`, made.key.toUpperCase(), made.key.slice(0, -1), `x ${made.key}`]) {
@@ -218,7 +218,7 @@ test("TENANT-16 a key with a blank, in another case or revoked is nobody", async
   expectProblem(await web.call("GET", "/api/v1/me", { key: made.key }), 401, "unauthenticated");
 });
 
-test("CS-1 B10 TENANT-18 a change with a cookie has to come from our own pages, and is audited when not", async () => {
+test("CS-1 B10 TENANT-18 a change made with a cookie must come from the application's own pages; others are refused and audited", async () => {
   const cookie = await web.login(admin);
   const post = (headers: Record<string, string>) =>
     fetch(`${web.url}/api/v1/jobs`, {

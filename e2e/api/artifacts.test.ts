@@ -33,7 +33,7 @@ async function jobWith(name: string, contentType = "text/plain", size = 300_000)
   return { path: `/api/v1/jobs/${id}/artifacts`, artifact, bytes, id };
 }
 
-test("artifacts are listed and downloaded byte for byte, as attachments that no browser runs", async () => {
+test("artifacts are listed and downloaded byte for byte, as attachments that no browser executes", async () => {
   const name = 'out/ü "1" 🎉.html';
   const { path, artifact, bytes, id } = await jobWith(name, "text/html");
   const list = await web.call("GET", path, { key });
@@ -77,7 +77,7 @@ test("artifacts are listed and downloaded byte for byte, as attachments that no 
   expect([head.status, head.text, head.headers.get("content-length")]).toEqual([200, "", String(bytes.length)]);
 });
 
-test("a session downloads by a link that names the tenant; nobody else gets anything", async () => {
+test("a session downloads an artifact by a link with the tenant; other tenants, other jobs and anonymous callers get nothing", async () => {
   const { path, artifact, bytes } = await jobWith("notes.txt");
   const cookie = await web.login(admin);
   const linked = await web.call("GET", `${path}/${artifact}?tenant=${acme.slug}`, { cookie });
@@ -90,7 +90,7 @@ test("a session downloads by a link that names the tenant; nobody else gets anyt
   expectProblem(await web.call("GET", `${other.path}/${artifact}`, { key }), 404, "not-found");
 });
 
-test("a revoked key ends a download that is under way", async () => {
+test("revoking a key ends its download in progress", async () => {
   const { path, artifact, bytes } = await jobWith("long.bin", "application/octet-stream", 16_000_000);
   const own = await make.key(admin, { tenantId: acme.id });
   const answer = await fetch(`${web.url}${path}/${artifact}`, { headers: { authorization: `Bearer ${own.key}` } });
@@ -107,7 +107,7 @@ test("a revoked key ends a download that is under way", async () => {
   expect(web.log()).not.toMatch(/"level":"(error|fatal)"/);
 });
 
-test("who may change jobs deletes an artifact, which frees the quota and is in the job's audit", async () => {
+test("deleting an artifact requires the right to change jobs, frees the quota and is recorded in the job's audit", async () => {
   const { path, artifact, bytes, id } = await jobWith("old.csv");
   const usage = async () => (await web.call("GET", path, { key })).body.tenant_usage.bytes;
   const before = await usage();
@@ -123,7 +123,7 @@ test("who may change jobs deletes an artifact, which frees the quota and is in t
   ]);
 });
 
-test("a remote worker uploads in parts, repeats what was not answered, and a lost lease or a quota refuses it", async () => {
+test("a remote worker uploads in parts and repeats unanswered requests; a lost lease or an exceeded quota refuses the upload", async () => {
   const { definition, claim, key: workerKey } = await remote();
   const { id } = await enqueue({ definition_key: definition });
   const [{ lease_no }] = await claim();
@@ -160,7 +160,7 @@ test("a remote worker uploads in parts, repeats what was not answered, and a los
   expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
 
   expect((await put({ name: "empty" }, new Uint8Array())).artifact.size).toBe(0);
-  // Part 1 is missing, so an empty last part ends nothing.
+  // Part 1 is missing, so an empty last part does not complete the artifact.
   await put({ name: "gap", last: "false" }, bytes.subarray(0, 1));
   expect(await put({ name: "gap", part: "2" }, new Uint8Array())).toMatchObject({ status: 409, code: "artifact-gone" });
   expect(await put({ name: "a/../b" }, bytes.subarray(0, 1))).toMatchObject({ status: 422, code: "validation-failed" });

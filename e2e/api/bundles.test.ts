@@ -12,7 +12,7 @@ function filesIn(folder: string): string[] {
 }
 const withZod = (folder: string) => filesIn(folder).filter((file) => readFileSync(file, "utf8").includes(ZOD));
 
-test("no script that a page loads contains zod, which the server's program does", () => {
+test("no script that a page loads contains zod, which the server bundle contains", () => {
   expect(filesIn(".next-test/static").length).toBeGreaterThan(5);
   expect(withZod(".next-test/static")).toEqual([]);
   expect(withZod(".next-test/server").length).toBeGreaterThan(0);

@@ -9,7 +9,7 @@ const LATER = "2126-01-01T00:00:00Z";
 const post = (path: string, body: unknown = {}, as = key) => web.call("POST", `/api/v1/jobs${path}`, { key: as, body });
 const patch = (id: string, body: unknown) => web.call("PATCH", `/api/v1/jobs/${id}`, { key, body });
 
-test("a job is paused and resumed; from elsewhere the answer is 409 and says where the job stands", async () => {
+test("a job is paused and resumed; in any other state the answer is 409 with the job's current status", async () => {
   const job = await enqueue();
   const paused = await post(`/${job.id}/pause`);
   expect([paused.status, paused.body.status, paused.body.wait_reason.code]).toEqual([200, "paused", "paused"]);
@@ -21,7 +21,7 @@ test("a job is paused and resumed; from elsewhere the answer is 409 and says whe
     expect(expectProblem(answer, 409, "state-conflict").current_status).toBe("canceled");
 });
 
-test("priority and time of a waiting job are changed, together or one by one", async () => {
+test("the priority and the time of a waiting job can be changed together or separately", async () => {
   const job = await enqueue();
   const changed = await patch(job.id, { priority: 7, scheduled_for: LATER });
   expect(changed.body).toMatchObject({
@@ -46,19 +46,19 @@ test.each([
   [{ scheduled_for: "2026-01-01T00:00:00" }, "/scheduled_for"],
   [{ status: "paused" }, "/status"],
   [{ priority: 1, payload: {} }, "/payload"],
-])("a change of %j is refused at its place", async (body, pointer) => {
+])("a change of %j is refused with a pointer", async (body, pointer) => {
   const job = await enqueue({ scheduled_for: LATER });
   const problem = expectProblem(await patch(job.id, body), 422, "validation-failed");
   expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer);
 });
 
-test("a time at which the job would have expired is refused", async () => {
+test("a scheduled time after the job's expiry is refused", async () => {
   const job = await enqueue({ expires_at: "2100-01-01T00:00:00Z" });
   const problem = expectProblem(await patch(job.id, { scheduled_for: LATER }), 422, "validation-failed");
   expect(problem.errors).toMatchObject([{ pointer: "/scheduled_for", code: "order" }]);
 });
 
-test("a key that may only read changes nothing", async () => {
+test("a read-only key cannot change a job", async () => {
   const reader = await make.user({ roles: { [acme.id]: "admin" } });
   const { key: readKey } = await make.key(reader, { tenantId: acme.id, scopes: ["jobs:read"] });
   const job = await enqueue({ scheduled_for: LATER });

@@ -36,7 +36,7 @@ const user = await make.user({ roles: { [acme.id]: "admin" } });
 const { key } = await make.key(user, { tenantId: acme.id });
 const web = await startWeb(database);
 
-test("a database that is down is a 503 with Retry-After within five seconds, never a 500, and only until it is back", async () => {
+test("answers 503 with Retry-After within five seconds while the database is down, never 500, and recovers with it", async () => {
   const cookie = await web.login(user);
   const csrf = await web.call("GET", "/api/auth/csrf");
   expect((await web.call("GET", "/api/v1/assets", { key })).status).toBe(200);

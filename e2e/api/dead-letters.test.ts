@@ -31,7 +31,7 @@ async function failedJobs(count: number, body: Record<string, unknown> = {}): Pr
     .reverse();
 }
 
-test("a dead letter is listed, noted and told of; foreign and absent ones tell nothing", async () => {
+test("a dead letter is listed, triaged and returned with its history; foreign and absent ones answer alike", async () => {
   const [id = ""] = await failedJobs(1);
   const [row] = (await get(`${LETTERS}?status=pending`)).body.data;
   expect(row).toMatchObject({ id, status: "pending", note: "", changed_by: null, job: { id, status: "dead_letter" } });
@@ -54,7 +54,7 @@ test("a dead letter is listed, noted and told of; foreign and absent ones tell n
   expectProblem(await get(`${LETTERS}?status=odd`), 400, "invalid-query");
 });
 
-test("redrive: a dry run, a definition's, and one with another payload", async () => {
+test("redrive supports a dry run, a definition filter, and another payload for one dead letter", async () => {
   const ids = await failedJobs(2);
   const dry = await redrive({ ids, dry_run: true });
   expect([dry.status, dry.body.count]).toEqual([200, 2]);
@@ -70,7 +70,7 @@ test("redrive: a dry run, a definition's, and one with another payload", async (
   expect(retries.body.data.map((job: { id: string }) => job.id)).toEqual([made.body.id]);
   expect((await get(`/api/v1/jobs?retried_from_id=${edited}`, foreignKey)).body.data).toEqual([]);
   expectProblem(await get("/api/v1/jobs?retried_from_id=mine"), 400, "invalid-query");
-  // What is resolved is put back only by name: the edited one would run with both payloads.
+  // Resolved dead letters are redriven only if the request names that status. Otherwise the edited job would run twice.
   expect((await redrive({ definition_key: "any", status: ["resolved"], dry_run: true })).body.count).toBeGreaterThan(0);
   const action = await redrive({ definition_key: "any" });
   expect([action.status, action.body.action]).toEqual([202, "redrive"]);
@@ -84,12 +84,12 @@ test.each([
   [{ all: false }, "/all"],
   [{ all: true, payload: {} }, "/payload"],
   [{ ids: [ABSENT], payload: {}, dry_run: true }, "/dry_run"],
-])("a redrive of %j is refused at its place", async (body, pointer) => {
+])("a redrive of %j is refused with a pointer", async (body, pointer) => {
   const problem = expectProblem(await redrive(body), 422, "validation-failed");
   expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer);
 });
 
-test("a viewer reads dead letters and changes none", async () => {
+test("a viewer can read dead letters and cannot change them", async () => {
   const [id = ""] = await failedJobs(1);
   const viewer = await make.user({ roles: { [acme.id]: "viewer" } });
   const cookie = await web.login(viewer);

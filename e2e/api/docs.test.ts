@@ -5,7 +5,7 @@ import { startWeb } from "./web";
 
 const web = await startWeb(await testDatabase());
 
-test("the type of every error is a page, and no other is", async () => {
+test("every error code has a documentation page, and an unknown code answers 404", async () => {
   for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
     const page = await web.call("GET", `/docs/errors/${code}`);
     expect(page.status, code).toBe(200);
@@ -17,7 +17,7 @@ test("the type of every error is a page, and no other is", async () => {
   }
 });
 
-test("the reference is open to everybody and shows every operation of the document", async () => {
+test("the API reference is public and shows every operation of the document", async () => {
   const { paths } = (await web.call("GET", "/api/v1/openapi.json")).body;
   const page = await web.call("GET", "/docs/api");
   expect(page.status).toBe(200);

@@ -14,7 +14,7 @@ const refused = async (body: unknown, status: number, code: string) => {
 };
 const pointers = (problem: { errors?: { pointer: string }[] }) => problem.errors?.map((error) => error.pointer);
 
-test("a job is accepted as the contract shows", async () => {
+test("a job is accepted with the response that the contract shows", async () => {
   const before = Date.now();
   const answer = await post({
     definition_key: "any",
@@ -53,7 +53,7 @@ test("a job is accepted as the contract shows", async () => {
   expect((await get(`/api/v1/jobs/${answer.body.id}`)).body).toEqual(answer.body);
 });
 
-test("a second job under a live dedupe key is the first one", async () => {
+test("a second enqueue with a live dedupe key returns the first job", async () => {
   const first = await enqueue({ dedupe_key: "once" });
   const again = await post({ definition_key: "any", dedupe_key: "once" });
   expect([again.status, again.body.id, again.body.deduplicated]).toEqual([200, first.id, true]);
@@ -71,14 +71,14 @@ test.each([
   ['"x"', 422],
   ['{"definition_key":"any"} x', 400],
   ["{'definition_key':'any'}", 400],
-])("a body of %j is a %i", async (body, status) => {
+])("a body of %j answers %i", async (body, status) => {
   const before = await jobCount();
   const answer = await web.call("POST", "/api/v1/jobs", { key, body, headers: { "content-type": "application/json" } });
   expect(answer.status).toBe(status);
   expect(await jobCount()).toBe(before);
 });
 
-test("bytes that are no UTF-8 are a 400", async () => {
+test("a body that is not UTF-8 answers 400", async () => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const answer = await fetch(`${web.url}/api/v1/jobs`, {
     method: "POST",
@@ -88,7 +88,7 @@ test("bytes that are no UTF-8 are a 400", async () => {
   expect([answer.status, (await answer.json()).code]).toEqual([400, "malformed-json"]);
 });
 
-test("PAYLOAD-01 NUL is refused with its place, in values, keys, tags and dedupe keys", async () => {
+test("PAYLOAD-01 NUL is refused with a pointer in values, keys, tags and dedupe keys", async () => {
   const where = async (body: object) => pointers(await refused(body, 422, "validation-failed"));
   expect(await where({ definition_key: "any", payload: { a: "x\u0000y" } })).toEqual(["/payload/a"]);
   expect(await where({ definition_key: "any", payload: { "a\u0000": [1] } })).toEqual(["/payload/a\ufffd"]);
@@ -97,13 +97,13 @@ test("PAYLOAD-01 NUL is refused with its place, in values, keys, tags and dedupe
   expect(await where({ definition_key: "any", tags: ["\u0000"] })).toEqual(["/tags/0"]);
 });
 
-test("PAYLOAD-03 half a surrogate pair is refused, a whole one kept", async () => {
+test("PAYLOAD-03 a lone surrogate is refused, a surrogate pair is kept", async () => {
   const problem = await refused('{"definition_key":"any","payload":{"s":"\\ud800"}}', 422, "validation-failed");
   expect(pointers(problem)).toEqual(["/payload/s"]);
   expect((await enqueue({ payload: { s: "🎉" } })).payload).toEqual({ s: "🎉" });
 });
 
-test("PAYLOAD-05 a number that would be rounded is refused, others are kept", async () => {
+test("PAYLOAD-05 a number that would lose digits is refused, other numbers are kept", async () => {
   const sent =
     '{"definition_key":"any","payload":{"id":2481930577102938465,"n":9007199254740993,"e":1e400,"d":0.1,"z":-0}}';
   expect(pointers(await refused(sent, 422, "validation-failed"))).toEqual(["/payload/id", "/payload/n", "/payload/e"]);
@@ -125,14 +125,14 @@ test("PAYLOAD-08 a payload with too many values is refused", async () => {
   await refused({ definition_key: "any", payload: Array(30_000).fill(1) }, 422, "validation-failed");
 });
 
-test("PAYLOAD-10 the cap counts UTF-8 bytes: at the cap it fits, one more is a 413", async () => {
+test("PAYLOAD-10 the size limit counts UTF-8 bytes: a payload at the limit is accepted, one more byte answers 413", async () => {
   const cap = 256 * 1024;
   const of = (bytes: number) => "€".repeat(Math.floor((bytes - 2) / 3)) + "x".repeat((bytes - 2) % 3);
   for (const bytes of [cap - 1, cap]) expect((await enqueue({ payload: of(bytes) })).payload).toBe(of(bytes));
   await refused({ definition_key: "any", payload: of(cap + 1) }, 413, "payload-too-large");
 });
 
-test("PAYLOAD-11 a key that appears twice is refused, not resolved", async () => {
+test("PAYLOAD-11 a duplicate key is refused, not resolved", async () => {
   const problem = await refused(
     '{"definition_key":"any","payload":{"cmd":"safe","cmd":"rm"}}',
     422,
@@ -142,7 +142,7 @@ test("PAYLOAD-11 a key that appears twice is refused, not resolved", async () =>
   await refused('{"definition_key":"any","payload":{"a":1,"\\u0061":2}}', 422, "validation-failed");
 });
 
-test("PAYLOAD-13 what does not fit the definition's schema is refused as it was sent", async () => {
+test("PAYLOAD-13 a payload that violates the definition's schema is refused without coercion", async () => {
   const uuid = "01890000-0000-7000-8000-000000000000";
   const where = async (payload: unknown) =>
     pointers(await refused({ definition_key: "strict", payload }, 422, "payload-invalid"));
@@ -167,13 +167,13 @@ test.each(VALUES)("PAYLOAD-18 a payload of $value keeps its type on write and on
   expect((await get(`/api/v1/jobs/${job.id}`)).body.payload).toEqual(value);
 });
 
-test("a key named __proto__ stays a key", async () => {
+test("a key named __proto__ is kept as a key", async () => {
   const answer = await post('{"definition_key":"any","payload":{"__proto__":{"admin":true}}}');
   expect(answer.text).toContain('"payload":{"__proto__":{"admin":true}}');
   await refused('{"definition_key":"any","__proto__":{"priority":1}}', 422, "validation-failed");
 });
 
-test("B4 TENANT-11 no column can be written by naming it", async () => {
+test("B4 TENANT-11 naming a column in the body does not write it", async () => {
   for (const name of [
     "id",
     "tenant_id",
@@ -209,7 +209,7 @@ test.each([
   ]);
 });
 
-test("a time long past means now: such a job overtakes nothing, and moves nothing to the front", async () => {
+test("a past scheduled_for means now: the job overtakes no other job and moves none to the front", async () => {
   const before = Date.now() - 60_000;
   const past = { scheduled_for: "1970-01-01T00:00:00Z" };
   const job = (await post({ definition_key: "any", ...past, dedupe_key: "past" })).body;
@@ -242,7 +242,7 @@ test.each([
   [{ parent_job_id: "x" }, "/parent_job_id"],
   [{ dedupe_key: "k", dedupe: { mode: "window" } }, "/dedupe/window_seconds"],
   [{ definition_key: "../x" }, "/definition_key"],
-])("%j is refused with its place", async (fields, pointer) => {
+])("%j is refused with a pointer", async (fields, pointer) => {
   expect(pointers(await refused({ definition_key: "any", ...fields }, 422, "validation-failed"))).toEqual([pointer]);
 });
 
@@ -252,6 +252,6 @@ test("unknown definitions and queues are refused", async () => {
   await refused({ definition_key: "any", queue: "nowhere" }, 422, "queue-unknown");
 });
 
-test("nothing of this was a fault of ours", () => {
+test("the server logged no error of its own during these requests", () => {
   expect(web.log()).not.toMatch(/"level":"(error|fatal)"/);
 });

@@ -21,11 +21,11 @@ import {
   times,
 } from "./worst-requests";
 
-/** Five times the tenth of a second for which no request may hold the event loop. */
+/** No request may block the event loop for 100 ms. A busy machine gets five times that. */
 const MOST_MS = 500;
-/** Five times the turn of a list that is masked row by row. */
+/** Five times the longest turn of a list that is masked row by row. */
 const MOST_MS_OF_LIST = 100;
-/** The second time the code is warm, as in a process that has served for a while. */
+/** The second request finds warm code, as in a process that has run for a while. */
 const ROUNDS = 3;
 const MOST_ROUNDS = 12;
 
@@ -42,7 +42,7 @@ afterAll(() => {
 
 /**
  * Sends a request a few times, until it is answered, and fails if it held the event loop of web each time.
- * @returns the last answer but 503: beside others an answer may take longer than a route has, which holds nobody up
+ * @returns the last answer, unless that is 503: under load a route may exceed its time, which blocks no event loop
  */
 async function expectShort(
   name: string,
@@ -84,14 +84,14 @@ const triggers = async (event_name: string, body: object, count: number) => {
   }
 };
 
-test("no body within the limits holds the event loop of web", async () => {
+test("no request body within the limits blocks the event loop of web", async () => {
   await triggers("compared", { condition: `${times(8, () => "event.a==event.b").join("&&")}&&false` }, 20);
   await triggers("copied", { payload_template: { all: "{{event}}" } }, 20);
   for (const [name, path, body, statuses] of BODIES) await expectShort(name, post(path, body), statuses);
 }, 300_000);
 
 const CREDENTIALS = { email: admin.email, password: again("aA1!", 1000 * KB) };
-test("no query, page or sign-in holds the event loop of web", async () => {
+test("no query, page or sign-in blocks the event loop of web", async () => {
   for (const [path, statuses] of QUERIES)
     await expectShort(`GET ${path.slice(0, 60)}`, () => web.call("GET", path, { key }), statuses);
   await expectShort(
@@ -108,7 +108,7 @@ test("no query, page or sign-in holds the event loop of web", async () => {
     () => web.call("POST", "/api/auth/callback/credentials", { body: { ...CREDENTIALS, password: "wrong" } }),
     [200, 302, 400, 401, 403, 422],
   );
-  // With what may be a session, so that pages are rendered.
+  // With a cookie in the form of a session, so that pages are rendered.
   const cookies = (count: number) =>
     [`leasehold.session=${again("A", 43)}`, ...times(count - 1, (at) => `leasehold.session${at}=`)].join(";");
   for (const path of ["/api/auth/session", "/api/auth/csrf", "/t/x/jobs", `/?${again("a&", 199)}`])
@@ -131,7 +131,7 @@ test("no query, page or sign-in holds the event loop of web", async () => {
     );
 }, 120_000);
 
-test("no schema of a definition holds the event loop of web", async () => {
+test("no argument schema blocks the event loop of web", async () => {
   for (const [name, arg_schema] of [
     ["alternatives", { anyOf: times(3500, () => ({ minLength: 1 })) }],
     ["properties", { properties: keyed(290, () => ({ type: "string", maxLength: 9 })) }],
@@ -147,7 +147,7 @@ test("no schema of a definition holds the event loop of web", async () => {
     );
 });
 
-test("no list of what jobs left behind holds the event loop of web, or is larger than a megabyte", async () => {
+test("no list of job output blocks the event loop of web, or answers with more than a megabyte", async () => {
   const made = await post("jobs", { definition_key: "any", payload: {} })();
   for (const statement of LEAVE_BEHIND) await database.query(statement, [made.body.id]);
   for (const read of READS) {
@@ -157,7 +157,7 @@ test("no list of what jobs left behind holds the event loop of web, or is larger
   }
 }, 240_000);
 
-test("no list holds the event loop of web", async () => {
+test("no list blocks the event loop of web", async () => {
   await post("jobs/bulk", { jobs: times(200, () => ({ definition_key: "any", payload: {} })) })();
   await triggers("listed", { payload_template: { list } }, 20);
   for (const statement of LEAVE_ERRORS) await database.query(statement, [acme.id]);
@@ -168,7 +168,7 @@ test("no list holds the event loop of web", async () => {
   }
 }, 240_000);
 
-test("no message of a remote worker holds the event loop of web", async () => {
+test("no message of a remote worker blocks the event loop of web", async () => {
   const worker = await remote({ tenantId: acme.id });
   const RESULTS: readonly [string, unknown][] = [
     ["of private keys", { a: again(PEM, 1000 * KB) }],

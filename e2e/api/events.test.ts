@@ -14,7 +14,7 @@ const listens = (event_name: string, more: Record<string, unknown> = {}) =>
   made({ label: event_name, trigger_type: "event", event_name, definition_key: "any", ...more });
 
 describe("publishing", () => {
-  test("Z-05 an event starts what listens to it, and says so; another tenant sees and starts nothing", async () => {
+  test("Z-05 an event starts the triggers that match it and returns their jobs; another tenant sees and starts nothing", async () => {
     const trigger = await listens("folder.updated", {
       condition: 'event.path.startsWith("/photos")',
       payload_template: { where: "{{event.path}}", id: "{{meta.id}}" },
@@ -55,7 +55,7 @@ describe("publishing", () => {
     expect(foreign.map(({ reason }: { reason: string }) => reason)).toEqual(["no_trigger"]);
   });
 
-  test("a batch is answered in its order; a producer id and an Idempotency-Key are one event each", async () => {
+  test("a batch is answered in its order; one producer id or Idempotency-Key stores one event", async () => {
     const batch = {
       events: [{ name: "b.one", producer_id: "p-1" }, { name: "b.two" }, { name: "b.one", producer_id: "p-1" }],
     };
@@ -81,7 +81,7 @@ describe("publishing", () => {
     );
   });
 
-  test("a stored event is replayed under its own audit row, once for each Idempotency-Key", async () => {
+  test("replaying a stored event adds an audit row, once for each Idempotency-Key", async () => {
     const event = (await publish({ name: "late.listener", data: { n: 1 } })).body;
     expect(event).toMatchObject({ reason: "no_trigger", job_ids: [] });
     await listens("late.listener", { payload_template: { n: "{{event.n}}" } });
@@ -113,7 +113,7 @@ describe("publishing", () => {
     expect(refusal(await publish(body))).toEqual(pointers);
   });
 
-  test("permissions: viewers read, and a key needs its scope", async () => {
+  test("viewers can only read events, and a key needs the scope", async () => {
     const keyOf = async (role: "viewer" | "member", scopes: string[]) =>
       (await make.key(await make.user({ roles: { [acme.id]: role } }), { tenantId: acme.id, scopes })).key;
     const viewer = await keyOf("viewer", ["events:read", "events:write", "jobs:read", "triggers:read"]);
@@ -134,7 +134,7 @@ describe("publishing", () => {
     expect((await publish({ name: "a" }, {}, startsNothing)).body.code).toBe("insufficient-scope");
   });
 
-  test("TEMPLATE-08 WEBHOOK-10 jobs that cause each other through this API come to an end", async () => {
+  test("TEMPLATE-08 WEBHOOK-10 a chain of jobs that cause each other through the API ends at the depth limit", async () => {
     await listens("lap.done", { payload_template: { n: "{{meta.id}}" } });
     const at = (chain: string) => publish({ name: "lap.done" }, { "leasehold-chain": chain });
     expect((await at("7")).body).toMatchObject({ started_count: 1, reason: null });
@@ -152,7 +152,7 @@ describe("publishing", () => {
     expect((await at("x")).status).toBe(400);
   });
 
-  test("TEMPLATE-08 WEBHOOK-10 every other route that makes a job counts it, too, and ends the chain", async () => {
+  test("TEMPLATE-08 WEBHOOK-10 every other route that creates a job counts the chain depth and enforces its limit", async () => {
     const { id } = await listens("by.hand");
     const [hook] = await database.query<{ id: string }>(
       `insert into app.webhook_endpoints (tenant_id, url, secret) values ($1, 'https://x.example', 'x') returning id`,
@@ -184,7 +184,7 @@ describe("publishing", () => {
     }
   });
 
-  test("a trigger is run by whoever may enqueue: the right to change triggers alone starts nothing at once", async () => {
+  test("running a trigger requires the right to enqueue; the right to change triggers alone is not enough", async () => {
     const { id } = await listens("by.hand");
     const member = await make.user({ roles: { [acme.id]: "member" } });
     const run = async (...scopes: string[]) => {
@@ -199,7 +199,7 @@ describe("publishing", () => {
 });
 
 describe("testing triggers", () => {
-  test("says what would happen: matched or which part not, payload, dedupe; writes nothing", async () => {
+  test("returns which triggers match or which condition failed, with payload and dedupe, and writes nothing", async () => {
     const trigger = await listens("t.done", {
       condition: "event.n > 1 && has(event.who)",
       payload_template: { n: "{{event.n}}" },
@@ -231,7 +231,7 @@ describe("testing triggers", () => {
     expect((await testing({ event: { name: "t.done" } }, foreignKey)).body).toMatchObject({ considered: 0, data: [] });
   });
 
-  test("a replay counts how many of the newest stored events would match, also for a draft", async () => {
+  test("a replay preview counts how many of the newest stored events match, also for a draft trigger", async () => {
     await publish({ events: [1, 2, 3, 4].map((n) => ({ name: "r.done", data: { n } })) });
     const draft = {
       event_name: "r.done",

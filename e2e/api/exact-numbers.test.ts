@@ -29,7 +29,7 @@ const document = (await web.call("GET", "/api/v1/openapi.json")).body;
 const components: Readonly<Record<string, Schema>> = document.components.schemas;
 const SAYS_NOTHING = new Set(["description", "default", "title", "examples"]);
 
-/** The places of a body that take any JSON, and those that take a number with decimals: `/jobs/0/payload`. */
+/** Pointers to fields that take any JSON or a decimal number, such as `/jobs/0/payload`. */
 function* doors(given: Schema, at = "", seen: readonly string[] = []): Generator<{ at: string; isFree: boolean }> {
   const name = given.$ref?.replace(/^.*\//, "");
   if (name !== undefined && seen.includes(name)) return;
@@ -46,7 +46,7 @@ function* doors(given: Schema, at = "", seen: readonly string[] = []): Generator
   if (typeof schema.additionalProperties === "object") yield* doors(schema.additionalProperties, `${at}/any`, within);
 }
 
-/** The JSON text of a body that holds a text at a place. */
+/** Returns the JSON text of a body with the given text at a pointer. */
 function bodyWith(at: string, json: string): string {
   const steps = at.split("/").slice(1).toReversed();
   return steps.reduce((inner, step) => (step === "0" ? `[${inner}]` : `{${JSON.stringify(step)}:${inner}}`), json);
@@ -67,7 +67,7 @@ const DOORS = Object.entries<Record<string, Operation>>(document.paths).flatMap(
 /** Worker routes clean a result instead of refusing it, because recording the end of an attempt must not fail. */
 const CLEANED = "POST /api/v1/worker/jobs/{jobId}/complete /result";
 
-test("every place of a body that takes any JSON or a decimal refuses a number that would be rounded, and points to it", async () => {
+test("every field that takes arbitrary JSON or a decimal refuses a number that would lose digits, with a pointer", async () => {
   const free = DOORS.flatMap(({ route, at, isFree }) => (isFree ? [`${route} ${at}`] : []));
   expect(free).toEqual(
     expect.arrayContaining(["POST /api/v1/jobs /payload", "POST /api/v1/events /events/0/data", CLEANED]),
@@ -76,7 +76,7 @@ test("every place of a body that takes any JSON or a decimal refuses a number th
   for (const { route, method, url, as, at, isFree } of DOORS) {
     if (`${route} ${at}` === CLEANED || seen.has(`${route} ${at}`)) continue;
     seen.add(`${route} ${at}`);
-    // Every kind of number where anything goes; one suffices where the schema bounds numbers.
+    // Fields for any JSON get every kind of number. One kind suffices where the schema bounds numbers.
     for (const number of isFree ? NUMBERS : NUMBERS.slice(2, 3)) {
       const body = bodyWith(at, isFree ? `{"n":[${number}]}` : number);
       const answer = await web.call(method, url, { key: as, body });
@@ -89,7 +89,7 @@ test("every place of a body that takes any JSON or a decimal refuses a number th
   }
 });
 
-test("the result of a remote worker keeps all digits of such numbers, as texts", async () => {
+test("the result of a remote worker keeps all digits of such numbers as strings", async () => {
   const far = await fixture.remote();
   const { id } = await enqueue({ definition_key: far.definition });
   const [{ lease_no }] = await far.claim();
@@ -101,7 +101,7 @@ test("the result of a remote worker keeps all digits of such numbers, as texts",
   expect(text).toMatch(/"plain":\[0\.1,9007199254740991,5e-324,0,1\.5\]/);
 });
 
-test("numbers that a double holds are stored with all their digits", async () => {
+test("numbers that a double represents exactly are stored with all their digits", async () => {
   const payload =
     "[0.1,0.30000000000000004,9007199254740991,-9007199254740991,5e-324,12.34e-56,0.00000000000000000001]";
   const retry = '"retry_delay_seconds":0.30000000000000004,"retry_multiplier":1.0000000000000002';

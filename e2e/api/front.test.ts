@@ -13,7 +13,7 @@ const user = await make.user({ roles: { [acme.id]: "admin" } });
 const { key } = await make.key(user, { tenantId: acme.id });
 const web = await startWeb(database);
 const MIB = 1024 * 1024;
-/** The first request finds a server that has done nothing yet. */
+/** The first request reaches a server without warm code. */
 const ANSWERS_WITHIN_MS = 20_000;
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
   "/api/v1/jobs?q=%ff",
   "/login?x=%00",
   "evil",
-])("NX-3 NX-5 a target of %s is a 400", async (target) => {
+])("NX-3 NX-5 a request target of %s answers 400", async (target) => {
   expect(statusOf(await raw(web.url, request("GET", target), ANSWERS_WITHIN_MS))).toBe(400);
 });
 
@@ -45,13 +45,13 @@ test.each([
   ["PUT", "/"],
   ["TRACE", "/"],
   ["POST", "/livez"],
-])("API-13 NX-2 %s %s is a 405 that names what is allowed", async (method, target) => {
+])("API-13 NX-2 %s %s answers 405 with the allowed methods", async (method, target) => {
   const answer = await raw(web.url, request(method, target), ANSWERS_WITHIN_MS);
   expect(statusOf(answer)).toBe(405);
   expect(answer).toMatch(/\r\nallow: [A-Z]+, /i);
 });
 
-test("API-13 HEAD, OPTIONS, unknown paths and trailing slashes are answered as they should be", async () => {
+test("API-13 HEAD, OPTIONS, unknown paths and trailing slashes get the correct status", async () => {
   const options = await web.call("OPTIONS", "/api/v1/jobs");
   expect([options.status, options.headers.get("allow")]).toEqual([204, "GET, POST, HEAD, OPTIONS"]);
   const head = await web.call("HEAD", "/api/v1/me", { key });
@@ -69,7 +69,7 @@ test("API-13 HEAD, OPTIONS, unknown paths and trailing slashes are answered as t
   }
 });
 
-test("B11 every answer carries the security headers, and data is never stored", async () => {
+test("B11 every answer carries the security headers and forbids caching", async () => {
   for (const path of ["/api/v1/me", "/api/v1/nothing", "/livez"]) {
     const { headers } = await web.call("GET", path, { key });
     expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
@@ -80,7 +80,7 @@ test("B11 every answer carries the security headers, and data is never stored", 
   }
 });
 
-test("B11 a page's scripts run by nonce only, another one each time", async () => {
+test("B11 a page's scripts run only with the nonce, which differs in each answer", async () => {
   const [first, second] = [await web.call("GET", "/login"), await web.call("GET", "/login")];
   const nonceOf = (policy: string | null) =>
     /script-src 'self' 'nonce-([^']+)' 'strict-dynamic';/.exec(policy ?? "")?.[1];
@@ -94,7 +94,7 @@ test("B11 a page's scripts run by nonce only, another one each time", async () =
   expect(first.headers.get("cache-control")).toBe("private, no-store");
 });
 
-test("a client's own request id is kept when it is harmless", async () => {
+test("a client's request id is kept if it is well formed", async () => {
   const idOf = async (sent: string) =>
     (await web.call("GET", "/livez", { headers: { "x-request-id": sent } })).headers.get("x-request-id");
   expect(await idOf("my-request-0001")).toBe("my-request-0001");
@@ -113,13 +113,13 @@ test.each([
   ["x-forwarded-host", "evil.test"],
   ["x-original-url", "/livez"],
   ["rsc", "1"],
-])("TENANT-05 B2 %s does not get anyone around the check", async (name, value) => {
+])("TENANT-05 B2 the header %s does not bypass authentication", async (name, value) => {
   for (const path of ["/api/v1/me", "/api/v1/jobs"]) {
     expectProblem(await web.call("GET", path, { headers: { [name]: value } }), 401, "unauthenticated");
   }
 });
 
-test("a client cannot say who it is or which address it has", async () => {
+test("a client cannot set its identity or its address with headers", async () => {
   await web.call("GET", "/api/v1/me?api_key=1", {
     headers: { "x-leasehold-client-ip": "6.6.6.6", "x-forwarded-for": "6.6.6.6" },
   });
@@ -134,12 +134,12 @@ const head = (extra: Record<string, string>) =>
     request("POST", "/api/v1/jobs", { authorization: `Bearer ${key}`, "content-type": "application/json", ...extra }),
   );
 
-test.each([MIB + 1, 11 * MIB])("PAYLOAD-10 a declared body of %i bytes is a 413", async (size) => {
+test.each([MIB + 1, 11 * MIB])("PAYLOAD-10 a declared body of %i bytes answers 413", async (size) => {
   const answer = await raw(web.url, [head({ "content-length": String(size) }), Buffer.alloc(size, 32)], 5000);
   expect(statusOf(answer)).toBe(413);
 });
 
-test.each([3, 20])("PAYLOAD-10 a body of %i MiB in chunks without a length is a 413", async (mib) => {
+test.each([3, 20])("PAYLOAD-10 a chunked body of %i MiB without a length answers 413", async (mib) => {
   const body = Array.from({ length: mib * 4 }, () => chunk(MIB / 4));
   const answer = await raw(
     web.url,
@@ -156,7 +156,7 @@ test("PAYLOAD-10 an endless body is cut off", async () => {
   expect((await web.call("GET", "/livez")).status).toBe(200);
 });
 
-test("PAYLOAD-10 a compressed body is refused unread", async () => {
+test("PAYLOAD-10 a compressed body is refused without being read", async () => {
   const answer = await web.call("POST", "/api/v1/jobs", { key, body: "{}", headers: { "content-encoding": "gzip" } });
   expectProblem(answer, 415, "unsupported-media-type");
 });
@@ -169,13 +169,13 @@ test.each([
   "POST /api/v1/jobs HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
   `GET / HTTP/1.1\r\nhost: x\r\nx: ${"a".repeat(20_000)}\r\n\r\n`,
   "GET / HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n",
-])("a broken request is a 4xx (%#)", async (text) => {
+])("a malformed request answers 4xx (%#)", async (text) => {
   const status = statusOf(await raw(web.url, text));
   expect(status).toBeGreaterThanOrEqual(400);
   expect(status).toBeLessThan(500);
 });
 
-test("an upgrade is refused and leaves nothing open", async () => {
+test("an upgrade request is refused and its connection closed", async () => {
   const answer = await raw(
     web.url,
     request("GET", "/", {
@@ -188,7 +188,7 @@ test("an upgrade is refused and leaves nothing open", async () => {
   expect(statusOf(answer)).toBe(400);
 });
 
-test("a client that leaves in the middle of its body does no harm", async () => {
+test("a client that disconnects in the middle of its body does not affect the server", async () => {
   const { hostname, port } = new URL(web.url);
   const { connect } = await import("node:net");
   const socket = connect(Number(port), hostname);
@@ -199,7 +199,7 @@ test("a client that leaves in the middle of its body does no harm", async () => 
   expect((await web.call("GET", "/livez")).status).toBe(200);
 });
 
-test("a taken port is named, and the exit code says so", async () => {
+test("web fails to start on a port that is in use, and names the port", async () => {
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");
   const address = holder.address();
@@ -208,7 +208,7 @@ test("a taken port is named, and the exit code says so", async () => {
   holder.close();
 });
 
-test("SIGTERM lets the running request end, refuses new ones and exits 0", async () => {
+test("SIGTERM lets the request in progress finish, refuses new ones and exits 0", async () => {
   const own = await startWeb(database);
   const statuses = Array.from({ length: 20 }, () =>
     own.call("GET", "/api/v1/me", { key }).then((answer) => answer.status),
@@ -220,6 +220,6 @@ test("SIGTERM lets the running request end, refuses new ones and exits 0", async
   await expect(own.call("GET", "/livez")).rejects.toThrow();
 });
 
-test("none of this was a fault of ours", () => {
+test("the server logged no error of its own during these requests", () => {
   expect(web.log()).not.toMatch(/"level":"(error|fatal)"/);
 });

@@ -8,7 +8,7 @@ const { web, make, acme, admin, key, foreignKey, superKey, post, jobCount, expec
 const BODY = { definition_key: "any", payload: { a: 1, b: 2 } };
 const once = (idempotencyKey: string, body: unknown = BODY) => post(body, { "idempotency-key": idempotencyKey });
 
-test("API-01 the same key and body get the same answer, and one job", async () => {
+test("API-01 the same key and body return the same answer and create one job", async () => {
   const before = await jobCount();
   const first = await once("k1");
   const second = await once("k1");
@@ -21,12 +21,12 @@ test("API-01 the same key and body get the same answer, and one job", async () =
   expect(await jobCount()).toBe(before + 1);
 });
 
-test("API-01 another body under the same key is refused", async () => {
+test("API-01 another body with the same key is refused", async () => {
   await once("k2");
   expectProblem(await once("k2", { ...BODY, priority: 5 }), 422, "idempotency-mismatch");
 });
 
-test("API-01 a key belongs to its tenant, its route and the API key that sends it", async () => {
+test("API-01 a key belongs to one tenant, one route and the API key that sent it", async () => {
   const first = await once("k3");
   const { key: sibling } = await make.key(admin, { tenantId: acme.id });
   const send = (as: string, path = "/api/v1/jobs") =>
@@ -40,7 +40,7 @@ test("API-01 a key belongs to its tenant, its route and the API key that sends i
   expectProblem(await send(key, `/api/v1/jobs/${other.body.id}/cancel`), 422, "idempotency-mismatch");
 });
 
-test("API-01 parallel first calls make one job; the others wait or get its answer", async () => {
+test("API-01 parallel first requests create one job; the others wait for its answer or get it", async () => {
   const before = await jobCount();
   const answers = await Promise.all(Array.from({ length: 12 }, () => once("k4")));
   for (const answer of answers) {
@@ -51,12 +51,12 @@ test("API-01 parallel first calls make one job; the others wait or get its answe
   expect(await jobCount()).toBe(before + 1);
 });
 
-test("API-01 a request that failed is not remembered", async () => {
+test("API-01 the key of a failed request can be used again", async () => {
   expectProblem(await once("k5", { definition_key: "nothing" }), 422, "definition-unknown");
   expect((await once("k5")).status).toBe(201);
 });
 
-test("API-01 a key is free again after 24 hours", async () => {
+test("API-01 a key expires after 24 hours", async () => {
   const first = await once("k6");
   await database.moveClock(25 * 3600 * 1000);
   const later = await web.call("POST", "/api/v1/jobs", {
@@ -73,13 +73,13 @@ test.each(["", "x".repeat(256), "caf\u00e9", '""'])("API-01 a key of %j is refus
   expectProblem(await once(idempotencyKey), 400, "invalid-idempotency-key");
 });
 
-test("API-01 the quoted form is the same key, and 255 characters fit", async () => {
+test("API-01 a quoted key equals the bare key, and 255 characters are accepted", async () => {
   const bare = await once("k7");
   expect((await once('"k7"')).body.id).toBe(bare.body.id);
   expect((await once("x".repeat(255))).status).toBe(201);
 });
 
-test("API-01 platform routes answer once too", async () => {
+test("API-01 platform routes are idempotent too", async () => {
   const create = (name: string) =>
     web.call("POST", "/api/v1/admin/jobs/definitions", {
       key: superKey,

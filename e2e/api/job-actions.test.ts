@@ -26,7 +26,7 @@ const over = (id: string) =>
     { withinMs: 30_000, what: "the end of the action" },
   );
 
-test("a dry run counts and shows, the action does it, and says for each job what became of it", async () => {
+test("a dry run counts and samples the jobs, the action changes them, and its results list each job", async () => {
   const made = await jobs(3, "a");
   const body = { action: "pause", filter: { tag: "a" } };
   const dry = await act({ ...body, dry_run: true });
@@ -57,7 +57,7 @@ test("a dry run counts and shows, the action does it, and says for each job what
   expect((await get(`${ACTIONS}?limit=1`)).body.data[0].id).toBe(accepted.body.id);
 });
 
-test("by ids: skipped and failed jobs are told apart, and a foreign id is like an absent one", async () => {
+test("an action by ids reports skipped and failed jobs separately, and treats a foreign id like an absent one", async () => {
   const [waits = ""] = await jobs(1, "b");
   const foreign = await enqueue({}, foreignKey);
   const { body } = await act({ action: "retry", ids: [waits, foreign.id, ABSENT] });
@@ -71,20 +71,20 @@ test("by ids: skipped and failed jobs are told apart, and a foreign id is like a
   expect((await get(`${ACTIONS}/${body.id}/jobs?result=failed`)).body.data).toEqual([]);
 });
 
-test("API-01 the same key accepts one action", async () => {
+test("API-01 the same Idempotency-Key accepts one action", async () => {
   const body = { action: "set_priority", priority: 5, filter: { tag: "none-has-it" } };
   const first = await act(body, key, { "idempotency-key": "action-1" });
   const second = await act(body, key, { "idempotency-key": "action-1" });
   expect([first.status, second.status, second.text]).toEqual([202, 202, first.text]);
 });
 
-test("an action that is over cannot be aborted", async () => {
+test("a finished action cannot be aborted", async () => {
   const { body } = await act({ action: "cancel", filter: { tag: "none-has-it" } });
   await over(body.id);
   expectProblem(await web.call("POST", `${ACTIONS}/${body.id}/abort`, { key, body: {} }), 409, "action-over");
 });
 
-test("API-08 another tenant's action is not there: not to read, not to abort, not in the list", async () => {
+test("API-08 another tenant cannot read, abort or list an action", async () => {
   const { body } = await act({ action: "cancel", filter: { tag: "none-has-it" } });
   const foreign = [
     await get(`${ACTIONS}/${body.id}`, foreignKey),
@@ -108,14 +108,14 @@ test.each([
   [{ action: "set_priority", ids: [ABSENT] }, "/priority"],
   [{ action: "cancel", ids: [ABSENT], priority: 3 }, "/priority"],
   [{ action: "reschedule", ids: [ABSENT] }, "/scheduled_for"],
-])("an action of %j is refused at its place", async (body, pointer) => {
+])("an action of %j is refused with a pointer", async (body, pointer) => {
   for (const dry_run of [true, false]) {
     const problem = expectProblem(await act({ ...body, dry_run }), 422, "validation-failed");
     expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer);
   }
 });
 
-test("a key that may only read starts and aborts nothing, and sees what there is", async () => {
+test("a read-only key can read actions and cannot start or abort one", async () => {
   const reader = await make.user({ roles: { [acme.id]: "viewer" } });
   const { key: readKey } = await make.key(reader, { tenantId: acme.id, scopes: ["jobs:read", "jobs:write"] });
   const { body } = await act({ action: "cancel", filter: { tag: "none-has-it" } });

@@ -20,7 +20,7 @@ const idsOf = (answer: Answer): string[] => answer.body.data.map((job: { id: str
 const post = (path: string, body: unknown = {}, as = key) => web.call("POST", path, { key: as, body });
 const without = ({ request_id: _, instance: __, ...rest }: Record<string, unknown>) => rest;
 
-test("API-08 a foreign id, an absent one and a malformed one tell nothing", async () => {
+test("API-08 foreign, absent and malformed ids get the same answer", async () => {
   for (const [method, path] of [
     ["GET", ""],
     ["GET", "/attempts"],
@@ -44,7 +44,7 @@ test("API-08 a foreign id, an absent one and a malformed one tell nothing", asyn
   expect(row?.state).toBe("queued");
 });
 
-test("B1 no byte of another tenant is in any answer", async () => {
+test("B1 no answer contains a byte of another tenant", async () => {
   await enqueue();
   const paths = [
     "/api/v1/jobs",
@@ -67,7 +67,7 @@ test("B1 no byte of another tenant is in any answer", async () => {
   expect((await get(`/api/v1/jobs?correlation_id=${CANARY}`)).body.data).toEqual([]);
 });
 
-test("TENANT-11 a dedupe key of another tenant is free, and a foreign parent is no parent", async () => {
+test("TENANT-11 a dedupe key of another tenant is free, and a foreign parent is refused as unknown", async () => {
   expect((await enqueue({ dedupe_key: CANARY })).tenant_id).toBe(acme.id);
   const child = await post("/api/v1/jobs", { definition_key: "any", parent_job_id: foreign.id });
   const absent = await post("/api/v1/jobs", { definition_key: "any", parent_job_id: ABSENT });
@@ -75,14 +75,14 @@ test("TENANT-11 a dedupe key of another tenant is free, and a foreign parent is 
   expect(without(child.body)).toEqual(without(absent.body));
 });
 
-test("a list row holds no payload, no result and no metadata", async () => {
+test("a list row contains no payload, result or metadata", async () => {
   await enqueue({ payload: { big: "x".repeat(1000) }, metadata: { m: 1 } });
   const [row] = (await get("/api/v1/jobs?limit=1")).body.data;
   expect(Object.keys(row)).not.toEqual(expect.arrayContaining(["payload"]));
   expect("result" in row || "metadata" in row || "payload" in row).toBe(false);
 });
 
-test("each filter finds its jobs and no others", async () => {
+test("each filter returns exactly its jobs", async () => {
   const job = await enqueue({ tags: ["blue"], correlation_id: "c-9", ...later });
   const found = async (query: string) => idsOf(await get(`/api/v1/jobs?limit=200&${query}`));
   const all = await found("");
@@ -138,7 +138,7 @@ test.each([
   "source=api",
   "q=",
   `q=${"x".repeat(200)}`,
-])("API-05 API-06 ?%s is a 400", async (query) => {
+])("API-05 API-06 ?%s answers 400", async (query) => {
   for (const path of query.startsWith("status") ||
   query.startsWith("created") ||
   query.startsWith("source") ||
@@ -153,7 +153,7 @@ test.each([
   }
 });
 
-test("API-03 paging by cursor gives every old job once, while new ones arrive", async () => {
+test("API-03 paging by cursor returns every existing job once while new ones arrive", async () => {
   const { key: own } = await pagingTenant();
   const made: string[] = [];
   for (let i = 0; i < 25; i += 1) made.push((await enqueue({}, own)).id);
@@ -171,7 +171,7 @@ test("API-03 paging by cursor gives every old job once, while new ones arrive", 
   expect(seen).toEqual([...made].reverse());
 });
 
-test("offsets count from the newest, end in an empty page, and refuse to mix with a cursor", async () => {
+test("offset paging counts from the newest job, ends with an empty page, and cannot be combined with a cursor", async () => {
   const { key: own } = await pagingTenant();
   for (let i = 0; i < 5; i += 1) await enqueue({}, own);
   const page = (await get("/api/v1/jobs?limit=2&offset=2", own)).body;
@@ -180,7 +180,7 @@ test("offsets count from the newest, end in an empty page, and refuse to mix wit
   expectProblem(await get(`/api/v1/jobs?offset=1&cursor=${page.pagination.next_cursor}`, own), 400, "invalid-query");
 });
 
-test("a cursor of another filter, another tenant, or made up is refused", async () => {
+test("a cursor of another filter or tenant, or a forged one, is refused", async () => {
   for (let i = 0; i < 3; i += 1) await enqueue();
   const cursor = (await get("/api/v1/jobs?limit=1")).body.pagination.next_cursor;
   expect((await get(`/api/v1/jobs?limit=2&cursor=${cursor}`)).status).toBe(200);
@@ -190,7 +190,7 @@ test("a cursor of another filter, another tenant, or made up is refused", async 
   expectProblem(await get(`/api/v1/jobs?cursor=${cursor.slice(0, -2)}AA`), 400, "invalid-cursor");
 });
 
-test("a waiting job is canceled at once, a finished one not again; its retry is the same job", async () => {
+test("cancel ends a waiting job at once and refuses a finished one; retry runs the same job again", async () => {
   const job = await enqueue(later);
   const canceled = await web.call("POST", `/api/v1/jobs/${job.id}/cancel`, { key });
   expect([canceled.status, canceled.body.status]).toEqual([200, "canceled"]);
@@ -205,7 +205,7 @@ test("a waiting job is canceled at once, a finished one not again; its retry is 
   expectProblem(await post(`/api/v1/jobs/${job.id}/retry`), 409, "state-conflict");
 });
 
-test("a retry with another payload is a new job", async () => {
+test("a retry with another payload creates a new job", async () => {
   const job = await enqueue({ payload: { a: 1 }, ...later });
   await post(`/api/v1/jobs/${job.id}/cancel`);
   const edited = await post(`/api/v1/jobs/${job.id}/retry`, { payload: { a: 2 } });
@@ -216,7 +216,7 @@ test("a retry with another payload is a new job", async () => {
   expectProblem(await post(`/api/v1/jobs/${job.id}/retry`, { status: "queued" }), 422, "validation-failed");
 });
 
-test("attempts and logs of a job that never ran are empty", async () => {
+test("a job that never ran has no attempts and no logs", async () => {
   const job = await enqueue(later);
   expect((await get(`/api/v1/jobs/${job.id}/attempts`)).body).toMatchObject({ data: [] });
   expect((await get(`/api/v1/jobs/${job.id}/logs`)).body).toMatchObject({ data: [], next_after: null });
@@ -225,7 +225,7 @@ test("attempts and logs of a job that never ran are empty", async () => {
   }
 });
 
-test("the summary counts the tenant's own jobs", async () => {
+test("the summary counts only the tenant's own jobs", async () => {
   const { key: own } = await pagingTenant();
   await enqueue({}, own);
   await enqueue(later, own);
@@ -235,7 +235,7 @@ test("the summary counts the tenant's own jobs", async () => {
   expect(body.oldest_queued_age_seconds).toBeGreaterThanOrEqual(0);
 });
 
-test("a tenant sees active definitions; a super admin manages them by version", async () => {
+test("a tenant sees active definitions; a super admin manages definitions by version", async () => {
   const made = await define({
     key: "temporary",
     arg_schema: { type: "object", properties: { a: { type: "string" } } },
@@ -278,7 +278,7 @@ test.each([
   [{ properties: { a: { type: "int" } } }, "/arg_schema/properties/a/type"],
   [{ properties: { a: { $ref: "https://evil.test/schema.json" } } }, undefined],
   [{ properties: { a: { type: "string", pattern: "(?=x)y" } } }, undefined],
-])("PAYLOAD-16 an argument schema of %j is refused when it is saved", async (arg_schema, pointer) => {
+])("PAYLOAD-16 saving an argument schema of %j is refused", async (arg_schema, pointer) => {
   const answer = await post(
     "/api/v1/admin/jobs/definitions",
     { key: "mistyped", arg_schema: { type: "object", ...arg_schema } },

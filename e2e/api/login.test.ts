@@ -21,7 +21,7 @@ const post = async (action: string, fields: Record<string, unknown>, headers: Re
 const signIn = (fields: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   post("callback/credentials", { email: user.email, password: user.password, ...fields }, headers);
 
-test("SE-1 a login gives a session cookie that pages of other sites cannot read or send along", async () => {
+test("SE-1 login sets a session cookie that scripts cannot read and other sites cannot send", async () => {
   const answer = await signIn({ callbackUrl: "/t/acme/jobs" });
   expect(answer.body).toEqual({ url: "/t/acme/jobs" });
   const cookie = answer.headers.getSetCookie().find((line) => line.startsWith("leasehold.session="));
@@ -46,24 +46,24 @@ test.each([
   "https://app@evil",
   "data:text/html,x",
   "http://[::1",
-])("TENANT-03 a login that asks for %j ends on our own start page", async (callbackUrl) => {
+])("TENANT-03 a login with the target %j redirects to the start page", async (callbackUrl) => {
   expect((await signIn({ callbackUrl })).body).toEqual({ url: "/" });
   expect((await post("signout", { callbackUrl })).body).toEqual({ url: "/" });
 });
 
-test("TENANT-03 a login that asks for an endless path ends on our own start page", async () => {
+test("TENANT-03 a login with an endless target path redirects to the start page", async () => {
   expect((await signIn({ callbackUrl: `/${"a".repeat(5000)}` })).body).toEqual({ url: "/" });
 });
 
 test("a wrong password and an unknown account give the same answer", async () => {
   const wrong = await signIn({ password: "wrong password" });
-  const unknown = await signIn({ email: "nobody@example.test" });
+  const unknown = await signIn({ email: "unknown@example.test" });
   expect([wrong.status, unknown.status]).toEqual([401, 401]);
   expect(wrong.text).toBe(unknown.text);
   expect(wrong.headers.getSetCookie().join()).not.toContain("leasehold.session");
 });
 
-test("RL-1 AJ-4 too many failures are told to wait, the right password too", async () => {
+test("RL-1 AJ-4 after too many failures the answer is 429, also for the correct password", async () => {
   const victim = await make.user();
   let answer = await signIn({ email: victim.email, password: "wrong password" });
   for (let i = 0; i < 10 && answer.status === 401; i += 1)
@@ -90,13 +90,13 @@ test("B10 CS-1 a login or logout from another site is refused", async () => {
   expect((await send({ origin: web.url })).status).toBe(200);
 });
 
-test("a login without the token of its page is refused", async () => {
+test("a login without the CSRF token of its page is refused", async () => {
   const { cookie } = await csrf();
   const body = { csrfToken: "forged", email: user.email, password: user.password };
   expectProblem(await web.call("POST", "/api/auth/callback/credentials", { cookie, body }), 403, "cross-site-request");
 });
 
-test("B9 AJ-2 a session cannot be changed by its holder", async () => {
+test("B9 AJ-2 a session holder cannot change the session's contents", async () => {
   const cookie = await web.login(user);
   const before = (await web.call("GET", "/api/v1/me", { cookie })).body;
   const { csrfToken } = (await web.call("GET", "/api/auth/csrf", { cookie })).body;
@@ -109,7 +109,7 @@ test("B9 AJ-2 a session cannot be changed by its holder", async () => {
   expect((await web.call("GET", "/api/v1/me", { cookie })).body).toEqual(before);
 });
 
-test("AJ-3 B8 a logout ends the session everywhere, also for a stolen cookie", async () => {
+test("AJ-3 B8 logout ends the session everywhere, also for a copied cookie", async () => {
   const cookie = await web.login(user);
   const second = await startWeb(database);
   expect((await second.call("GET", "/api/v1/me", { cookie })).status).toBe(200);
@@ -146,7 +146,7 @@ test.each(["javascript:1", "http://[::1", "//evil", "%2F%2Fevil", "%ff", "/a\\b"
 );
 
 test.each(["{", "[]", "null", '"x"', '{"email":1}', '{"email":"a","email":"b"}', "x".repeat(20_000)])(
-  "a login body that is no form is a 4xx (%#)",
+  "a login body that is not a form answers 4xx (%#)",
   async (body) => {
     const { cookie } = await csrf();
     const answer = await web.call("POST", "/api/auth/callback/credentials", { cookie, body });
@@ -155,13 +155,13 @@ test.each(["{", "[]", "null", '"x"', '{"email":1}', '{"email":"a","email":"b"}',
   },
 );
 
-test("SE-1 a session in the Authorization header is nobody", async () => {
+test("SE-1 a session id in the Authorization header does not authenticate", async () => {
   const cookie = await web.login(user);
   const [, sid = ""] = /leasehold\.session=([^;]+)/.exec(cookie) ?? [];
   expectProblem(await web.call("GET", "/api/v1/me", { key: sid }), 401, "unauthenticated");
 });
 
-test("nothing that was typed or sent as a secret is logged", async () => {
+test("no password, token or other secret is logged", async () => {
   await signIn({ password: "canary-password-1" });
   const cookie = await web.login(user);
   const [, sid = "none"] = /leasehold\.session=([^;]+)/.exec(cookie) ?? [];

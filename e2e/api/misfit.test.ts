@@ -18,7 +18,7 @@ const LOGINS = { web: "DATABASE_AUTH_URL", worker: "DATABASE_WORKER_URL", schedu
 const start = (name: ProcessName, env: Record<string, string> = {}, on: StartOptions["database"] = database) =>
   startProcess(name, { database: on, env: { SHUTDOWN_GRACE_SECONDS: "3", ...env } });
 
-/** What a process says that ends with code 1 instead of becoming ready. */
+/** Returns the output of a process that exits with 1 instead of becoming ready. */
 async function refusal(...args: Parameters<typeof start>): Promise<string> {
   const said = await start(...args).then(
     () => `${args[0]} became ready`,
@@ -38,7 +38,7 @@ async function allReady(processes: readonly { readonly url: string }[]): Promise
   await expect.poll(statuses, { timeout: 30_000 }).toEqual(processes.map(() => 200));
 }
 
-test("web, worker and scheduler refuse a superuser's login by its name; web and worker another data key", async () => {
+test("web, worker and scheduler refuse a superuser login; web and worker refuse another data key", async () => {
   const web = await start("web");
   const byLogin = Promise.all(ALL.map((name) => refusal(name, { [LOGINS[name]]: database.adminUrl })));
   for (const said of await byLogin) expect(said).toMatch(new RegExp(`login ${login} is a superuser .*ALTER ROLE`));
@@ -48,7 +48,7 @@ test("web, worker and scheduler refuse a superuser's login by its name; web and 
   expect(await readyz(web)).toEqual([200, expect.anything()]);
 });
 
-test("web, worker and scheduler refuse a database that is newer, and are not ready once it has become so", async () => {
+test("web, worker and scheduler refuse a database with a newer schema, and become not ready when it is upgraded", async () => {
   const running = await Promise.all(ALL.map((name) => start(name)));
   await allReady(running);
   await database.query("insert into app.schema_migrations (name, sha256) values ('9999_later', repeat('0', 64))");
@@ -58,7 +58,7 @@ test("web, worker and scheduler refuse a database that is newer, and are not rea
     expect(said).toMatch(/The database is newer than this version/);
 });
 
-test("behind a pooler in transaction mode all refuse without DATABASE_DIRECT_URL, and work with it", async () => {
+test("behind a pooler in transaction mode every process requires DATABASE_DIRECT_URL and works with it", async () => {
   const pooled = await createTestDatabase(inject("testServer"));
   onTestFinished(() => pooled.drop());
   const urlFor = (user: string) => pooled.urlFor(user.replace("leasehold_", "") as DatabaseRole);
@@ -82,7 +82,7 @@ test("behind a pooler in transaction mode all refuse without DATABASE_DIRECT_URL
   await allReady([web, worker, scheduler]);
 });
 
-test("in a restored copy web says that it is paused, and nothing runs before the operator resumes", async () => {
+test("in a restored copy web reports that it is paused, and no job runs until the operator resumes", async () => {
   const copy = await createTestDatabase(inject("testServer"));
   onTestFinished(() => copy.drop());
   await copy.query("update app.installation set home = '1/1'");

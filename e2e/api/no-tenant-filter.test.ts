@@ -7,7 +7,7 @@ const database = await testDatabase();
 const settings = { LEASEHOLD_TEST_NO_TENANT_FILTER: "1" };
 const { globex, enqueue, get, foreignKey, web, key, expectProblem } = await queueFixture(database, settings);
 
-test("TENANT-08 row security alone keeps a tenant's rows apart when the application forgets its own condition", async () => {
+test("TENANT-08 row security alone separates tenants when the application omits its tenant condition", async () => {
   const payload = { text: CANARY };
   const foreign = await enqueue({ payload, dedupe_key: CANARY, tags: [CANARY], correlation_id: CANARY }, foreignKey);
   const mine = await enqueue();

@@ -12,7 +12,7 @@ const { web, key, admin } = await queueFixture(database, { TRUSTED_PROXIES: "127
 const agent = new Agent({ keepAlive: false, maxSockets: 1000 });
 afterAll(() => agent.destroy());
 
-/** Has the form of a session id, and is that of no session. */
+/** A well-formed session id without a session. */
 const UNKNOWN = `leasehold.session=${"A".repeat(43)}`;
 const SESSION_PAGES = PAGES.filter((page) => page !== "/login" && !page.startsWith("/docs/")).map((page) =>
   page.replace("[tenant]", "acme").replaceAll(/\[\w+\]/g, "00000000-0000-4000-8000-000000000000"),
@@ -25,7 +25,7 @@ function processorMs(): number {
   return 10 * (user + system);
 }
 
-/** Asks again where the framework says so, which corrects the cache key of a request for data (`_rsc`). */
+/** Follows the framework's redirect, which corrects the cache key of a request for data (`_rsc`). */
 async function ask(path: string, headers: Record<string, string>): Promise<Answer> {
   const answer = await web.call("GET", path, { headers });
   const location = answer.headers.get("location") ?? "";
@@ -33,7 +33,7 @@ async function ask(path: string, headers: Record<string, string>): Promise<Answe
 }
 
 test.each(SESSION_PAGES)(
-  "%s redirects a visitor without a session as it does one whose session is over",
+  "%s redirects a visitor without a session like one whose session has expired",
   async (path) => {
     const over = await ask(path, { cookie: UNKNOWN });
     const location = over.headers.get("location");
@@ -48,7 +48,7 @@ test.each(SESSION_PAGES)(
       const answer = await ask(path, headers);
       expect([answer.status, answer.headers.get("location"), answer.text]).toEqual([307, location, ""]);
     }
-    // To a page that is open in a browser, the framework says it in the data.
+    // For a page that is open in a browser, the framework puts the redirect into the data.
     expect((await ask(path, { cookie: UNKNOWN, rsc: "1" })).text).toContain(`NEXT_REDIRECT;replace;${location};307;`);
   },
 );
@@ -67,7 +67,7 @@ const FLOODS: readonly (readonly [what: string, path: string, headers: Record<st
 ];
 
 const AT_ONCE = 400;
-/** Processor time of web from the beginning of the flood to the answer of another client; five times what was measured. */
+/** Processor time of web from the start of the flood to another client's answer: five times the measured value. */
 const WITHIN_MS = 2000;
 
 function send(path: string, headers: Record<string, string>) {
@@ -82,7 +82,7 @@ function send(path: string, headers: Record<string, string>) {
 }
 
 test.skipIf(process.platform !== "linux").each(FLOODS)(
-  "400 requests at once for %s delay the calls and pages of other clients by little",
+  "400 requests at once for %s barely delay the calls and pages of other clients",
   async (_, path, headers, status) => {
     const cookie = await web.login(admin);
     const elsewhere = { "x-forwarded-for": "203.0.113.1" };
@@ -98,7 +98,7 @@ test.skipIf(process.platform !== "linux").each(FLOODS)(
       expect((await ask()).status).toBe(200);
       expect(processorMs() - began).toBeLessThan(WITHIN_MS);
     }
-    // What has to be rendered is refused once many of a network wait.
+    // Once many requests of a network wait, pages that must be rendered are refused.
     const allowed = headers.cookie === UNKNOWN ? [status, 429, 503] : [status];
     for (const one of await Promise.all(flood.map((request) => request.status))) expect(allowed).toContain(one);
   },

@@ -13,7 +13,7 @@ const change = (cookie: string, body: Record<string, unknown>, headers: Record<s
   web.call("POST", "/api/v1/me/password", { cookie, body, headers });
 const person = () => make.user({ roles: { [acme.id]: "admin" } });
 
-test("SE-2 a changed password ends every other session, and the present one goes on under a new id", async () => {
+test("SE-2 changing the password ends every other session and gives the current one a new id", async () => {
   const user = await person();
   const [here, elsewhere] = [await web.login(user), await web.login(user)];
   const answer = await change(here, { current_password: user.password, new_password: NEXT });
@@ -28,7 +28,7 @@ test("SE-2 a changed password ends every other session, and the present one goes
   expect(audit).toEqual([{ success: true }]);
 });
 
-test("PW-1 a wrong present password, a weak new one and the same one again are refused where they stand", async () => {
+test("PW-1 a wrong current password and a weak or unchanged new one are refused with a pointer", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const refused = async (body: Record<string, unknown>) => {
@@ -46,7 +46,7 @@ test("PW-1 a wrong present password, a weak new one and the same one again are r
   expect((await web.call("GET", "/api/v1/me", { cookie })).status).toBe(200);
 });
 
-test("after ten wrong present passwords the next one has to wait", async () => {
+test("after ten wrong current passwords the next attempt must wait", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const statuses: number[] = [];
@@ -59,7 +59,7 @@ test("after ten wrong present passwords the next one has to wait", async () => {
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
 });
 
-test("of two changes at once one is made", async () => {
+test("of two concurrent changes one succeeds", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const passwords = [NEXT, `${NEXT} too`];
@@ -67,12 +67,12 @@ test("of two changes at once one is made", async () => {
     passwords.map((password) => change(cookie, { current_password: user.password, new_password: password })),
   );
   const made = answers.findIndex((answer) => answer.status === 200);
-  // The loser found its session ended when it came late, and another password when it came together with the winner.
+  // A late loser finds its session ended. A concurrent loser finds another password.
   expect([401, 422]).toContain(answers[1 - made]?.status);
   await web.login({ ...user, password: passwords[made] ?? "" });
 });
 
-test("CS-1 a password is not changed by another site, nor with an API key", async () => {
+test("CS-1 another site or an API key cannot change the password", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const body = { current_password: user.password, new_password: NEXT };
@@ -82,7 +82,7 @@ test("CS-1 a password is not changed by another site, nor with an API key", asyn
   await web.login(user);
 });
 
-test("a one-time password opens nothing but its own change", async () => {
+test("a one-time password only allows changing it", async () => {
   const user = await person();
   await database.query("update app.users set must_change_password = true where id = $1", [user.id]);
   const cookie = await web.login(user);

@@ -25,7 +25,7 @@ const { key } = await make.key(member, { tenantId: acme.id });
 const web = await startWeb(database, { PROVIDER_ROOTS: root });
 const register = (body: unknown) => web.call("POST", "/api/v1/admin/providers", { key: superKey, body });
 
-test("a folder inside PROVIDER_ROOTS is registered under its real path, and audited with the change", async () => {
+test("a folder inside PROVIDER_ROOTS is registered under its real path and audited", async () => {
   const made = await register({ tenant: "acme", name: "documents", path: `${root}/a folder/../a folder` });
   expect([made.status, made.body]).toMatchObject([
     201,
@@ -48,7 +48,7 @@ test("a folder inside PROVIDER_ROOTS is registered under its real path, and audi
 });
 
 test.each(["/etc", "/nowhere", "root/way-out", "root/nothing"])(
-  "a folder at %s is refused, and says the same whether it exists",
+  "a folder at %s is refused with the same answer whether it exists or not",
   async (path) => {
     const problem = expectProblem(
       await register({ tenant: "acme", name: "x", path: path.startsWith("/") ? path : join(home, path) }),
@@ -72,7 +72,7 @@ test.each([
   [{ tenant: "Nope!" }, "/tenant"],
   [{ tenant: "nowhere" }, "/tenant"],
   [{ created_by: "x" }, "/created_by"],
-])("%j is refused with its place", async (fields, pointer) => {
+])("%j is refused with a pointer", async (fields, pointer) => {
   const problem = expectProblem(
     await register({ tenant: "acme", name: "y", path: root, ...fields }),
     422,
@@ -81,7 +81,7 @@ test.each([
   expect(problem.errors[0].pointer).toBe(pointer);
 });
 
-test("the inventory lists what the tenant's folders hold, page by page", async () => {
+test("the inventory lists the files of the tenant's folders page by page", async () => {
   const { id: providerId } = (await register({ tenant: "acme", name: "inventory", path: root })).body;
   await database.query(
     `insert into app.assets (tenant_id, provider_id, path, path_hash, size, sha256, media_type, modified_at, seen_in)
@@ -102,7 +102,7 @@ test("the inventory lists what the tenant's folders hold, page by page", async (
   expect([...seen].sort()).toEqual(Array.from({ length: 7 }, (_, i) => `file ${i + 1}`));
 });
 
-test("the lists that imports filled are listed, page by page; an unfilled one and another tenant's are not", async () => {
+test("lists filled by imports are returned page by page; unfilled lists and those of other tenants are not", async () => {
   const globex = await make.tenant("globex");
   await database.query(
     `insert into app.lists (tenant_id, name, columns, row_count, made_in) values

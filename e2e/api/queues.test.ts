@@ -25,7 +25,7 @@ const audited = (action: string) =>
   database.query("select object_id from app.security_audit where action = $1 order by id", [action]);
 
 describe("queues", () => {
-  test("are made and changed by a super admin, with a line in the audit each", async () => {
+  test("are created and changed by a super admin, each with an audit row", async () => {
     const made = await admin("POST", "queues", { name: "imports", timeout_seconds: 60 });
     expect([made.status, made.body]).toMatchObject([
       201,
@@ -58,7 +58,7 @@ describe("a pause", () => {
     for (const { id } of (await admin("GET", "pause")).body.data) await admin("DELETE", `pause/${id}`);
   });
 
-  test("sends the message at which workers give back what they claimed ahead", async () => {
+  test("notifies workers to release the jobs they claimed ahead", async () => {
     const heard: string[] = [];
     await new Promise<void>((onReady, onError) => {
       const listener = listen({
@@ -75,16 +75,16 @@ describe("a pause", () => {
     await expect.poll(() => heard, { timeout: 10_000 }).toEqual([CHANNELS.pauses]);
   });
 
-  test("tells everybody who waits for it why, and is ended by hand", async () => {
-    const body = { scope: "queue", queue: "billing-sync", reason: "provider is away", until: "2999-01-01T00:00:00Z" };
+  test("is shown as the wait reason with its cause, and is ended manually", async () => {
+    const body = { scope: "queue", queue: "billing-sync", reason: "provider is down", until: "2999-01-01T00:00:00Z" };
     const set = await admin("POST", "pause", body);
     expect([set.status, set.body]).toMatchObject([
       201,
-      { scope: "queue", queue: "billing-sync", reason: "provider is away", until: "2999-01-01T00:00:00.000Z" },
+      { scope: "queue", queue: "billing-sync", reason: "provider is down", until: "2999-01-01T00:00:00.000Z" },
     ]);
     const seen = await web.call("GET", "/api/v1/jobs/queues", { key });
     const held = seen.body.data.filter(({ pause }: { pause: unknown }) => pause !== null);
-    expect(held).toMatchObject([{ name: "billing-sync", pause: { scope: "queue", reason: "provider is away" } }]);
+    expect(held).toMatchObject([{ name: "billing-sync", pause: { scope: "queue", reason: "provider is down" } }]);
     expect((await admin("DELETE", `pause/${set.body.id}`)).body).toEqual(set.body);
     expect((await admin("GET", "pause")).body.data).toEqual([]);
     expectProblem(await admin("DELETE", `pause/${set.body.id}`), 404, "not-found");
@@ -92,7 +92,7 @@ describe("a pause", () => {
     expect(await audited("pause.ended")).toContainEqual({ object_id: set.body.id });
   });
 
-  test("of a tenant is told to that tenant only", async () => {
+  test("of a tenant is shown to that tenant only", async () => {
     await admin("POST", "pause", { scope: "tenant", tenant: "globex", reason: "unpaid" });
     const reasons = async (mine: string) => {
       const { body } = await web.call("GET", "/api/v1/jobs/queues", { key: mine });
@@ -106,16 +106,16 @@ describe("a pause", () => {
     [{ scope: "queue", reason: "x" }, "/queue"],
     [{ scope: "all", reason: " " }, "/reason"],
     [{ scope: "all", reason: "x", queue: "default" }, "/queue"],
-    [{ scope: "tenant", tenant: "nobody", reason: "x" }, "/tenant"],
+    [{ scope: "tenant", tenant: "no-such-tenant", reason: "x" }, "/tenant"],
     [{ scope: "all", reason: "x", until: "2020-01-01T00:00:00Z" }, "/until"],
-  ])("as %j is refused with its place", async (body, pointer) => {
+  ])("of %j is refused with a pointer", async (body, pointer) => {
     const problem = expectProblem(await admin("POST", "pause", body), 422, "validation-failed");
     expect(problem.errors[0].pointer).toBe(pointer);
   });
 });
 
 describe("a limit", () => {
-  test("is made, changed and taken away, with a line in the audit each", async () => {
+  test("is created, changed and deleted, each with an audit row", async () => {
     const made = await admin("POST", "limits", {
       scope: "tenant_queue",
       queue: "default",
@@ -139,7 +139,7 @@ describe("a limit", () => {
       expect(await audited(action)).toEqual([{ object_id: String(made.body.id) }]);
   });
 
-  test("is one for each target", async () => {
+  test("exists once for each target", async () => {
     const body = { scope: "queue", queue: "default", max_running: 0 };
     const { body: made } = await admin("POST", "limits", body);
     expectProblem(await admin("POST", "limits", body), 409, "limit-exists");
@@ -152,13 +152,13 @@ describe("a limit", () => {
     [{ scope: "definition", definition_key: "nothing", max_running: 1 }, "/definition_key"],
     [{ scope: "queue", queue: "default", max_running: -1 }, "/max_running"],
     [{ scope: "queue", queue: "default", starts_per_second: 0 }, "/starts_per_second"],
-  ])("as %j is refused with its place", async (body, pointer) => {
+  ])("of %j is refused with a pointer", async (body, pointer) => {
     const problem = expectProblem(await admin("POST", "limits", body), 422, "validation-failed");
     expect(problem.errors[0].pointer).toBe(pointer);
   });
 });
 
-test("a tenant's weight is changed by a super admin, with a line in the audit", async () => {
+test("a super admin changes a tenant's weight, with an audit row", async () => {
   const changed = await admin("PATCH", `tenants/${acme.id}`, { weight: 2.5 });
   expect([changed.status, changed.body]).toMatchObject([200, { id: acme.id, slug: "acme", weight: 2.5 }]);
   const { body } = await admin("GET", "tenants");
@@ -180,7 +180,7 @@ test.each([
   ["POST", "limits"],
   ["GET", "tenants"],
   ["PATCH", `tenants/${acme.id}`],
-])("a tenant's key may not %s /admin/%s", async (method, path) => {
+])("a tenant's key cannot %s /admin/%s", async (method, path) => {
   const body = method === "GET" ? undefined : {};
   expectProblem(await web.call(method, `/api/v1/admin/${path}`, { key, body }), 403, "forbidden");
 });

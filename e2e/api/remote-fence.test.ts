@@ -18,7 +18,7 @@ const scheduler = openDatabase({
 afterAll(() => scheduler.close());
 
 describe("a lease that is lost", () => {
-  test("LEASE-01 refuses every write with 409 and stores nothing of it", async () => {
+  test("LEASE-01 refuses every write with 409 and stores no part of it", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     await claim();
@@ -39,7 +39,7 @@ describe("a lease that is lost", () => {
     expect(await everything(id)).toEqual(before);
   });
 
-  test("an attempt far over its time limit is not renewed but ended", async () => {
+  test("a heartbeat past the time limit ends the attempt instead of renewing its lease", async () => {
     const { definition, claim, post } = await remote({ definition: { timeout_seconds: 5, kill_grace_seconds: 0 } });
     const { id } = await enqueue({ definition_key: definition });
     await claim();
@@ -52,7 +52,7 @@ describe("a lease that is lost", () => {
   });
 });
 
-test("an end that the database refuses is an error of the server, and repeated it is stored", async () => {
+test("an end that the database refuses answers 500, and repeating it stores it", async () => {
   const { definition, claim, post } = await remote();
   const { id } = await enqueue({ definition_key: definition });
   await claim();
@@ -67,7 +67,7 @@ test("an end that the database refuses is an error of the server, and repeated i
 });
 
 describe("what a malicious remote worker gets", () => {
-  test("K-2 nothing of definitions, queues and tenants outside its key", async () => {
+  test("K-2 a key returns nothing about definitions, queues and tenants outside its scope", async () => {
     const mine = await remote({ tenantId: acme.id, queues: ["default"] });
     const other = await remote();
     await enqueue({ definition_key: mine.definition }, foreignKey);
@@ -90,7 +90,7 @@ describe("what a malicious remote worker gets", () => {
     expect(rest.map((job: { tenant_id: string }) => job.tenant_id).sort()).toEqual([acme.id, globex.id].sort());
   });
 
-  test("local definitions are never given to remote workers, whatever their keys say", async () => {
+  test("local definitions are never returned to remote workers, whatever their keys contain", async () => {
     const { post } = await remote();
     const bad = await make.key(superAdmin, { kind: "worker", definitions: ["any"] });
     await enqueue({ definition_key: "any" });
@@ -98,7 +98,7 @@ describe("what a malicious remote worker gets", () => {
     expect([answer.status, answer.body.jobs]).toEqual([200, []]);
   });
 
-  test("R-1 another key cannot renew, end or write to a job that it did not claim, with all numbers right", async () => {
+  test("R-1 another key cannot renew, end or write to a job it did not claim, even with the correct lease number", async () => {
     const { definition, claim, post } = await remote();
     const thief = await make.key(superAdmin, { kind: "worker", definitions: [definition] });
     const { id } = await enqueue({ definition_key: definition });
@@ -121,7 +121,7 @@ describe("what a malicious remote worker gets", () => {
     expectProblem(await post(`jobs/${id}/complete`, { lease_no: 1 }, thief.key), 409, "lease-lost");
   });
 
-  test("bodies, results, texts and output are bounded", async () => {
+  test("request bodies, results, texts and output are bounded", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     await claim();
@@ -139,7 +139,7 @@ describe("what a malicious remote worker gets", () => {
     expect((await jobOf(id)).status).toBe("succeeded");
   });
 
-  test("a payload that does not fit any more is not handed out; its job ends", async () => {
+  test("a payload that no longer matches the schema is not returned; its job ends as a dead letter", async () => {
     const { definition, claim } = await remote({ definition: { arg_schema: { type: "object" } } });
     const { id } = await enqueue({ definition_key: definition });
     await database.query("update app.jobs set payload = '7' where id = $1", [id]);

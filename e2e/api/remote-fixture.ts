@@ -15,7 +15,7 @@ export async function remoteFixture(
   const { web, make, superAdmin, key, define, get } = fixture;
   let definitions = 0;
 
-  /** Makes a remote definition and a key for it. */
+  /** Creates a remote definition and a key for it. */
   async function remote(options: { tenantId?: string; queues?: string[]; definition?: Record<string, unknown> } = {}) {
     definitions += 1;
     const definition = `far-${definitions}`;

@@ -16,7 +16,7 @@ const { web, superKey, enqueue, expectProblem, remote, leaveWhileWaiting, jobOf,
   await remoteFixture(database);
 
 describe("the long poll", () => {
-  test("is woken by new work", async () => {
+  test("returns when new work arrives", async () => {
     const { definition, claim } = await remote();
     const begun = performance.now();
     const waiting = claim({ wait_seconds: 30 });
@@ -27,14 +27,14 @@ describe("the long poll", () => {
     expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
-  test("answers an empty list when its time is up", async () => {
+  test("returns an empty list at its timeout", async () => {
     const { claim } = await remote();
     const begun = performance.now();
     expect(await claim({ wait_seconds: 1 })).toEqual([]);
     expect(performance.now() - begun).toBeGreaterThan(900);
   });
 
-  test("K-5 ends with 401 when the key is revoked meanwhile, and claims nothing", async () => {
+  test("K-5 ends with 401 and claims nothing when the key is revoked meanwhile", async () => {
     const { definition, id: keyId, post } = await remote();
     const waiting = post("jobs/claim", { worker: { name: "one" }, definitions: [definition], wait_seconds: 20 });
     await setTimeout(300);
@@ -45,7 +45,7 @@ describe("the long poll", () => {
     expect((await jobOf(id)).status).toBe("queued");
   });
 
-  test("a client that left before the answer has claimed nothing, and no attempt is spent", async () => {
+  test("a client that disconnects before the answer claims nothing and spends no attempt", async () => {
     const { definition, key: workerKey, claim } = await remote();
     const left = await leaveWhileWaiting(workerKey, {
       worker: { name: "gone" },
@@ -60,12 +60,12 @@ describe("the long poll", () => {
     expect((await attemptsOf(id)).filter((one: { status: string }) => one.status === "worker_lost")).toEqual([]);
   });
 
-  test("a client that left between claim and answer has claimed nothing either", async () => {
+  test("a client that disconnects between claim and answer claims nothing", async () => {
     const { definition, key: workerKey, claim } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     const admin = new pg.Client({ connectionString: database.adminUrl });
     await admin.connect();
-    // The definition is read after the claim, and has to wait here.
+    // The definition is read after the claim, so the request waits here.
     await admin.query("begin; lock table app.job_definition_versions in access exclusive mode");
     const body = { worker: { name: "gone" }, definitions: [definition], wait_seconds: 10 };
     const leave = await leaveWhileWaiting(workerKey, body);
@@ -80,7 +80,7 @@ describe("the long poll", () => {
     expect(attempts.map((one: { status: string }) => one.status).toSorted()).toEqual(["released", "running"]);
   });
 
-  test("an answer that a proxy drops spends no attempt: the job goes on with all of them after its lease", async () => {
+  test("an answer lost in a proxy spends no attempt: after its lease the job runs again with its full budget", async () => {
     const { definition, key: workerKey, claim, post } = await remote({ definition: { max_attempts: 1 } });
     const { id } = await enqueue({ definition_key: definition });
     const dropped = await claimThroughDroppingProxy(web.url, workerKey, definition);
@@ -96,7 +96,7 @@ describe("the long poll", () => {
     expect(heard).toMatchObject({ status: "succeeded", started_at: job.claimed_at });
   });
 
-  test("an attempt whose worker was heard of once counts when its lease is lost", async () => {
+  test("an attempt that sent a heartbeat is spent when its lease is lost", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     const [job] = await claim();
@@ -106,12 +106,12 @@ describe("the long poll", () => {
     expect(await jobOf(id)).toMatchObject({ status: "queued", attempt_count: 1 });
   });
 
-  test("a key has a bounded number of places, and leaving frees them", async () => {
+  test("a key has a bounded number of open polls, and disconnecting frees them", async () => {
     const { definition, key: workerKey, post } = await remote();
     const body = { worker: { name: "one" }, definitions: [definition], wait_seconds: 30 };
     const clients = await Promise.all(Array.from({ length: 20 }, () => leaveWhileWaiting(workerKey, body)));
     const ask = () => post("jobs/claim", { ...body, wait_seconds: 1 });
-    // On a busy machine one of them may have been told to come again, so others take its place.
+    // On a busy machine one of them may have been refused with Retry-After, so another one is opened.
     const isFull = async () => {
       if ((await ask()).status === 429) return true;
       clients.push(await leaveWhileWaiting(workerKey, body));
@@ -126,7 +126,7 @@ describe("the long poll", () => {
   });
 });
 
-test("on shutdown waiting claims are answered at once, with no jobs", async () => {
+test("on shutdown waiting claims return no jobs at once", async () => {
   const { definition, claim } = await remote();
   const waiting = claim({ wait_seconds: 30 });
   await setTimeout(500);
@@ -142,7 +142,7 @@ test("on shutdown waiting claims are answered at once, with no jobs", async () =
   expect(rows).toEqual([]);
 });
 
-/** Sends a claim through a proxy that takes the whole answer and hands on none of it; returns what was lost. */
+/** Sends a claim through a proxy that reads the whole answer and forwards none of it. Returns the lost answer. */
 async function claimThroughDroppingProxy(url: string, key: string, definition: string): Promise<string> {
   const { hostname, port } = new URL(url);
   let onAnswer: (text: string) => void = () => undefined;

@@ -8,7 +8,7 @@ const { web, acme, key, superKey, enqueue, get, expectProblem, remote, jobOf, at
   await remoteFixture(database);
 
 describe("Z-16 claim, heartbeat, complete, fail", () => {
-  test("a claimed job tells all that its worker needs", async () => {
+  test("a claimed job contains everything its worker needs", async () => {
     const { definition, claim } = await remote();
     const made = await enqueue({ definition_key: definition, payload: { n: 1 }, correlation_id: "c-1" });
     const [job, ...others] = await claim();
@@ -34,7 +34,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     });
   });
 
-  test("a lease may be shorter than the definition's, never longer, also when it is renewed", async () => {
+  test("a worker can request a lease shorter than the definition's, never longer, also when renewing", async () => {
     const { definition, claim, post } = await remote();
     for (const [asked, given] of [
       [5, 5],
@@ -50,7 +50,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     }
   });
 
-  test("heartbeats show progress and output, once for each number, with secrets masked", async () => {
+  test("heartbeats store progress and output, once for each sequence number, with secrets masked", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     await claim();
@@ -78,7 +78,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     expect(JSON.stringify(lines)).not.toContain("[2J");
   });
 
-  test("complete stores the result, and repeated it answers the same and changes nothing", async () => {
+  test("complete stores the result; repeating it returns the same answer and changes nothing", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     await claim();
@@ -92,7 +92,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     expectProblem(await post(`jobs/${id}/fail`, { lease_no: 1, message: "no" }), 409, "lease-lost");
   });
 
-  test("complete keeps the digits of a number that a double cannot hold, and the log says so once", async () => {
+  test("complete keeps the digits of a number that a double cannot represent, and logs so once", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     await claim();
@@ -119,18 +119,21 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     ["fail", '"outcome":"snoozed","snooze_seconds":5e-324', 200],
     ["fail", '"outcome":"snoozed","snooze_seconds":9007199254740993', 422],
     ["fail", '"message":NaN', 400],
-  ])("%s with a hostile end (%#) is stored or refused, and then another end is taken", async (verb, fields, status) => {
-    const { definition, claim, post } = await remote();
-    const { id } = await enqueue({ definition_key: definition });
-    await claim();
-    const first = await post(`jobs/${id}/${verb}`, `{"lease_no":1,${fields}}`);
-    expect(first.status, first.text).toBe(status);
-    const end = { lease_no: 1, error_class: "internal", retryable: false, message: "no" };
-    if (status !== 200) expect((await post(`jobs/${id}/fail`, end)).body.outcome).toBe("dead_letter");
-    else expect(await attemptsOf(id)).toHaveLength(1);
-  });
+  ])(
+    "%s with a hostile body (%#) is stored or refused, and the attempt can still be ended",
+    async (verb, fields, status) => {
+      const { definition, claim, post } = await remote();
+      const { id } = await enqueue({ definition_key: definition });
+      await claim();
+      const first = await post(`jobs/${id}/${verb}`, `{"lease_no":1,${fields}}`);
+      expect(first.status, first.text).toBe(status);
+      const end = { lease_no: 1, error_class: "internal", retryable: false, message: "no" };
+      if (status !== 200) expect((await post(`jobs/${id}/fail`, end)).body.outcome).toBe("dead_letter");
+      else expect(await attemptsOf(id)).toHaveLength(1);
+    },
+  );
 
-  test("fail is followed by what the definition says: a pause, another attempt, dead letter", async () => {
+  test("after fail the job follows its definition: delay, next attempt, dead letter", async () => {
     const { definition, claim, post } = await remote({
       definition: { retry: { strategy: "fixed", delay_seconds: 0 } },
     });
@@ -157,7 +160,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     expect((await jobOf(id)).status).toBe("dead_letter");
   });
 
-  test("a class that no retry mends ends the job at once; Retry-After and snooze put it off", async () => {
+  test("a permanent error class ends the job at once; Retry-After and snooze delay the next attempt", async () => {
     const { definition, claim, post } = await remote();
     const ids = [];
     for (let n = 0; n < 4; n += 1) ids.push((await enqueue({ definition_key: definition })).id);
@@ -175,7 +178,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     expect([job.job_id, job.lease_no, job.attempt]).toEqual([back, 2, 1]);
   });
 
-  test("a queue's pause between attempts holds for remote attempts too", async () => {
+  test("a queue's retry delay applies to remote attempts too", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     const pause = "update app.job_queues set retry_delay_seconds = $1, retry_multiplier = 1 where name = 'default'";
@@ -186,7 +189,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     await database.query("update app.job_queues set retry_delay_seconds = null, retry_multiplier = null");
   });
 
-  test("a cancel comes with the heartbeat and with claims; nobody else's cancel is believed", async () => {
+  test("heartbeats and claims return a cancel request; a worker cannot report a cancel that was not requested", async () => {
     const { definition, claim, post } = await remote();
     const { id } = await enqueue({ definition_key: definition });
     await claim();
@@ -204,7 +207,7 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
   });
 });
 
-test("remote workers are on the list of workers, and say when they leave", async () => {
+test("remote workers appear in the list of workers and can sign off", async () => {
   const { definition, claim, post } = await remote();
   await claim({ worker: { name: "shown", hostname: "elsewhere", pid: 7, version: "9", label: "py", capacity: 3 } });
   const find = async () =>

@@ -8,7 +8,7 @@ const make = accountsIn(database);
 const acme = await make.tenant("acme");
 const person = () => make.user({ roles: { [acme.id]: "member" } });
 const [web, other] = await Promise.all([startWeb(database), startWeb(database)]);
-/** Two seconds are promised; a busy machine gets five times that. */
+/** The guarantee is two seconds. A busy machine gets five times that. */
 const ENDS_WITHIN_MS = 10_000;
 
 const open = new Set<AbortController>();
@@ -17,7 +17,7 @@ afterEach(() => {
   open.clear();
 });
 
-/** Opens a stream; `ended` resolves with the reason that the server gave. */
+/** Opens a stream. `ended` resolves with the reason that the server gave. */
 async function follow(on: Web, headers: Record<string, string>) {
   const controller = new AbortController();
   open.add(controller);
@@ -55,7 +55,7 @@ test.each([
   ["a changed password", changePassword],
   ["disabling the person", sql("update app.users set disabled_at = now() where id = $1")],
   ["removing the membership", sql("delete from app.memberships where user_id = $1")],
-])("%s ends the open streams of every process", async (_, revoke) => {
+])("%s ends the open streams in every process", async (_, revoke) => {
   const user = await person();
   const cookie = await web.login(user);
   const streams = [await follow(web, { cookie }), await follow(other, { cookie })];
@@ -64,7 +64,7 @@ test.each([
   expect([401, 404]).toContain((await other.call("GET", "/api/v1/jobs", { cookie, tenant: "acme" })).status);
 });
 
-test("a revoked key ends its streams, and leaves those of its maker open", async () => {
+test("revoking a key ends its streams and keeps those of its creator open", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const made = await make.key(user, { tenantId: acme.id });
@@ -75,7 +75,7 @@ test("a revoked key ends its streams, and leaves those of its maker open", async
   expect(still).toBe("open");
 });
 
-test("a process that gets no wake-up ends the streams of a revoked session by its poll", async () => {
+test("a process that receives no notification ends the streams of a revoked session at its next poll", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const { ended } = await follow(other, { cookie });
@@ -88,7 +88,7 @@ test("a process that gets no wake-up ends the streams of a revoked session by it
   }
 });
 
-test("an open stream and polls of the page do not keep a session from going idle, a use of the page does", async () => {
+test("an open stream and background polls do not keep a session from going idle; using the page does", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const idleEnd = async () =>
@@ -105,14 +105,14 @@ test("an open stream and polls of the page do not keep a session from going idle
   expect(await idleEnd()).not.toBe(before);
 });
 
-test("a session that goes idle under an open page ends its stream", async () => {
+test("a session that goes idle while a page is open ends its stream", async () => {
   const user = await person();
   const { ended } = await follow(other, { cookie: await web.login(user) });
   await database.query("update app.sessions set idle_expires_at = now() where user_id = $1", [user.id]);
   expect(await endsWithin(ended)).toBe('{"reason":"access"}');
 });
 
-test("streams of a key do not shut its maker out", async () => {
+test("streams of a key do not use up the streams of its creator", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const key = { authorization: `Bearer ${(await make.key(user, { tenantId: acme.id })).key}` };
@@ -121,7 +121,7 @@ test("streams of a key do not shut its maker out", async () => {
   await follow(web, { cookie });
 });
 
-test("alike anonymous denials of one address are two audit rows a minute, the second with their number", async () => {
+test("equal anonymous denials of one address write two audit rows a minute, the second with their count", async () => {
   const own = await startWeb(database, { TRUSTED_PROXIES: "1" });
   const ask = (n: number) =>
     own.call("GET", n % 2 ? "/api/v1/me?api_key=x" : "/api/v1/me", {

@@ -14,7 +14,7 @@ const acme = await make.tenant("acme");
 const person = () => make.user({ roles: { [acme.id]: "member" } });
 const web = await startWeb(database, { TRUSTED_PROXIES: "127.0.0.0/8,192.0.2.0/24" });
 
-/** A proxy as any other: it appends the address of its client, which a test says in a header, to X-Forwarded-For. */
+/** Like any proxy, appends the address of its client to X-Forwarded-For. Tests give the address in a header. */
 const proxy = createServer((req, res) => {
   const { "test-client": client = "", ...headers } = req.headers;
   const forwarded = [headers["x-forwarded-for"], client].filter(Boolean).join(", ");
@@ -26,7 +26,7 @@ const proxy = createServer((req, res) => {
   inner.on("error", () => res.destroy());
   req.pipe(inner);
 });
-// Longer than this process may be busy: a connection that is closed in the moment of its next use is an error of fetch.
+// Longer than this process may be busy, because fetch fails when a connection closes just before its next use.
 proxy.keepAliveTimeout = 60_000;
 proxy.listen(0, "127.0.0.1");
 await once(proxy, "listening");
@@ -60,7 +60,7 @@ async function signIn(email: string, password: string, { client, forwarded, cook
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
-test("ten wrong passwords from one address leave the person able to sign in from another", async () => {
+test("ten wrong passwords from one address do not keep the user from signing in from another", async () => {
   const max = await person();
   for (let i = 0; i < 10; i += 1)
     expect((await signIn(max.email, "wrong password", { client: "198.51.100.1" })).status).toBe(401);
@@ -68,7 +68,7 @@ test("ten wrong passwords from one address leave the person able to sign in from
   expect((await signIn(max.email, max.password, { client: "203.0.113.9" })).status).toBe(200);
 });
 
-test("sixty sprayed accounts refuse the one client behind the proxy that sent them, and no other", async () => {
+test("guessing at sixty accounts blocks the one client behind the proxy that sent them, and no other", async () => {
   // No password, so that no hash has to be computed for each.
   const spray = (i: number) =>
     signIn(`spray${i}@example.test`, "", { client: "198.51.100.2", forwarded: `6.6.6.${i}` });
@@ -83,7 +83,7 @@ test("sixty sprayed accounts refuse the one client behind the proxy that sent th
   expect(rows).toEqual([{ ip: "203.0.113.10" }]);
 });
 
-test("a browser with the signed cookie of an earlier sign-in gets in when its address is refused", async () => {
+test("a browser with the signed cookie of an earlier sign-in can sign in while its address is blocked", async () => {
   const ida = await person();
   const client = "198.51.100.3";
   const first = await signIn(ida.email, ida.password, { client });
@@ -97,7 +97,7 @@ test("a browser with the signed cookie of an earlier sign-in gets in when its ad
   expect((await signIn(ida.email, ida.password, { client, cookie })).status).toBe(200);
 });
 
-test("wrong passwords from many addresses delay the sign-in to an account and do not refuse it", async () => {
+test("wrong passwords from many addresses delay sign-ins to an account without refusing them", async () => {
   const eva = await person();
   for (let i = 0; i < 20; i += 1) await signIn(eva.email, "", { client: `203.0.115.${i}` });
   const started = performance.now();
@@ -108,7 +108,7 @@ test("wrong passwords from many addresses delay the sign-in to an account and do
   expect(known.status).toBe(401);
 });
 
-test("a flood of sign-ins from one network keeps neither another network nor a known browser out", async () => {
+test("a flood of sign-ins from one network blocks neither another network nor a known browser", async () => {
   const [known, other] = [await person(), await person()];
   const cookie = cookiesOf(await signIn(known.email, known.password, { client: "203.0.113.20" }));
   const statuses = new Set<number>();
@@ -135,7 +135,7 @@ test("a flood of sign-ins from one network keeps neither another network nor a k
     isOver = true;
     await flood;
   }
-  // 503: on a busy machine an attempt may take longer than the route has.
+  // 503: on a busy machine an attempt may exceed the route's time limit.
   for (const status of statuses) expect([401, 429, 503]).toContain(status);
   expect(statuses).toContain(429);
 }, 120_000);

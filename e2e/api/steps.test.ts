@@ -7,7 +7,7 @@ const database = await testDatabase();
 const { web, key, superKey, enqueue } = await queueFixture(database);
 const get = (path: string) => web.call("GET", path, { key });
 
-test("G-03 the steps of a job are listed, without results that are too large to be shown", async () => {
+test("G-03 the steps of a job are listed without results that are too large to show", async () => {
   const job = await enqueue();
   expect((await get(`/api/v1/jobs/${job.id}/steps`)).body).toEqual({ data: [], next_after: null });
   await database.query(
@@ -34,7 +34,7 @@ test("G-03 the steps of a job are listed, without results that are too large to 
   ]);
 });
 
-test("G-04 the children of a job are found by their parent", async () => {
+test("G-04 the children of a job can be listed by their parent", async () => {
   const parent = await enqueue();
   const child = await enqueue({ parent_job_id: parent.id });
   const found = await get(`/api/v1/jobs?parent_job_id=${parent.id}`);
@@ -42,7 +42,7 @@ test("G-04 the children of a job are found by their parent", async () => {
   expectProblem(await get("/api/v1/jobs?parent_job_id=mine"), 400, "invalid-query");
 });
 
-test("A-07 a definition says for each class of errors how it is tried again", async () => {
+test("A-07 a definition sets the retry policy for each error class", async () => {
   const define = (body: object) => web.call("POST", "/api/v1/admin/jobs/definitions", { key: superKey, body });
   const retry_classes = { not_found: { retryable: true, delay_seconds: 5 }, timeout: { timeout_multiplier: 2 } };
   const made = await define({ key: "classes", retry: { strategy: "fixed", delay_seconds: 3 }, retry_classes });

@@ -47,7 +47,7 @@ async function follow(headers: Record<string, string>, query = "") {
 
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
 
-test("a new job is seen within a second, by its tenant only", async () => {
+test("a new job appears in the stream within a second, for its own tenant only", async () => {
   const mine = await follow(bearer(key));
   const theirs = await follow(bearer(foreignKey));
   expect(mine.response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
@@ -68,7 +68,7 @@ test("a new job is seen within a second, by its tenant only", async () => {
   expect([theirs.seen(job.id), mine.seen(other.id)]).toEqual([undefined, undefined]);
 });
 
-test("a canceled job is seen as canceled", async () => {
+test("a canceled job appears in the stream as canceled", async () => {
   const job = await enqueue({ scheduled_for: "2126-01-01T00:00:00Z" });
   const stream = await follow(bearer(key));
   await expect.poll(() => stream.events.length, { timeout: 10_000 }).toBeGreaterThan(0);
@@ -78,7 +78,7 @@ test("a canceled job is seen as canceled", async () => {
     .toBe(true);
 });
 
-test("a browser names the tenant in the query, and is bound to what it may read", async () => {
+test("a browser names the tenant in the query and can stream only tenants it may read", async () => {
   const cookie = await web.login(admin);
   const stream = await follow({ cookie }, "?tenant=acme");
   expect(stream.response.status).toBe(200);
@@ -93,7 +93,7 @@ test("a browser names the tenant in the query, and is bound to what it may read"
   expect((await web.call("HEAD", "/api/v1/jobs/stream", { key })).status).toBe(200);
 });
 
-test("a key has six streams at most, and a closed one makes room", async () => {
+test("a key can have six open streams, and closing one frees it", async () => {
   const person = await make.user({ roles: { [acme.id]: "viewer" } });
   const own = bearer((await make.key(person, { tenantId: acme.id })).key);
   const streams = [];
@@ -104,7 +104,7 @@ test("a key has six streams at most, and a closed one makes room", async () => {
   await expect.poll(async () => (await follow(own)).response.status, { timeout: 5000 }).toBe(200);
 });
 
-test("a client that leaves before it was answered keeps no place", async () => {
+test("a client that disconnects before the answer does not keep a stream slot", async () => {
   const person = await make.user({ roles: { [acme.id]: "viewer" } });
   const own = bearer((await make.key(person, { tenantId: acme.id })).key);
   const { hostname, port } = new URL(web.url);
@@ -120,7 +120,7 @@ test("a client that leaves before it was answered keeps no place", async () => {
     await expect.poll(async () => (await follow(own)).response.status, { timeout: 10_000 }).toBe(200);
 });
 
-test("SIGTERM says goodbye to streams and does not wait for them", async () => {
+test("SIGTERM sends a goodbye to open streams and does not wait for them", async () => {
   const stream = await follow(bearer(key));
   await expect.poll(() => stream.events.length, { timeout: 10_000 }).toBeGreaterThan(0);
   const started = performance.now();

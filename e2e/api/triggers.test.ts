@@ -7,7 +7,7 @@ const { web, make, acme, admin, key, foreignKey, get, post, patch, run, preview,
   await triggerFixture(database);
 
 describe("making triggers", () => {
-  test("an event trigger takes exactly the fields of its kind", async () => {
+  test("an event trigger accepts exactly the fields of its type", async () => {
     const body = {
       label: "Resync on folder change",
       trigger_type: "event",
@@ -24,7 +24,7 @@ describe("making triggers", () => {
     expect([read.body, read.headers.get("etag")]).toEqual([answer.body, '"1"']);
   });
 
-  test("a schedule trigger says in words when it runs, and when next", async () => {
+  test("a schedule trigger returns its schedule in words and its next run", async () => {
     const body = cron("0 2 * * *");
     const trigger = await made(body);
     expect(trigger).toMatchObject({ ...body, schedule_type: "cron", dedupe_window_seconds: 300, status: "active" });
@@ -32,7 +32,7 @@ describe("making triggers", () => {
     expect(trigger.description).toMatch(/02:00/);
   });
 
-  test("the same Idempotency-Key makes one trigger", async () => {
+  test("the same Idempotency-Key creates one trigger", async () => {
     const headers = { "idempotency-key": "one-trigger" };
     const [first, second] = [await post(cron("5 5 * * *"), headers), await post(cron("5 5 * * *"), headers)];
     expect([second.status, second.body, second.headers.get("etag")]).toEqual([201, first.body, '"1"']);
@@ -53,11 +53,11 @@ describe("making triggers", () => {
     ["a payload that does not fit", cron("0 2 * * *", { definition_key: "strict" }), ["/payload_template/provider_id"]],
     ["an unknown definition", cron("0 2 * * *", { definition_key: "gone" }), ["/definition_key"]],
     ["a NUL in the template", cron("0 2 * * *", { payload_template: { a: "x\u0000" } }), ["/payload_template/a"]],
-  ])("%s is refused at its place", async (_what, body, pointers) => {
+  ])("%s is refused with a pointer", async (_what, body, pointers) => {
     expect(refusal(await post(body))).toEqual(pointers);
   });
 
-  test("a condition that cannot be read is refused", async () => {
+  test("a condition that does not parse is refused", async () => {
     const event = { label: "x", trigger_type: "event", event_name: "a.b", definition_key: "any" };
     expect(refusal(await post({ ...event, condition: "event.a +" }))).toEqual(["/condition"]);
     expect((await made({ ...event, condition: "event.a == 1" })).condition).toBe("event.a == 1");
@@ -65,8 +65,8 @@ describe("making triggers", () => {
 });
 
 describe("expressions and zones at this door", () => {
-  // Real time: what is refused must be refused at once. 100 ms with ten times slack for a busy machine.
-  test("CRON-21 impossible dates are refused at once, also by a change and by a preview", async () => {
+  // Real time, because a refusal must be immediate: 100 ms, and ten times that on a busy machine.
+  test("CRON-21 impossible dates are refused within a second, in a new trigger, a change and a preview", async () => {
     const { id } = await made();
     for (const expr of ["0 0 30 2 *", "0 0 31 4 *", "0 0 31 2,4,9 *"]) {
       for (const ask of [
@@ -86,17 +86,17 @@ describe("expressions and zones at this door", () => {
     ["CRON-25", ["* 10 5 * * *", "0 0 12 * * ? 2027", "* * * *", "", "* ".repeat(200)]],
     ["CRON-26", ["@reboot", "@every 5m", "@Hourly"]],
     ["CRON-33", ["０ 9 * * *", "0\u00a09 * * *", "0 9 * * *\n* * * * *"]],
-  ])("%s what is no expression is refused", async (_case, exprs) => {
+  ])("%s an invalid expression is refused", async (_case, exprs) => {
     for (const expr of exprs) expect(refusal(await post(cron(expr))), expr).toEqual(["/cron_expr"]);
   });
 
-  test("CRON-26 CRON-33 the documented aliases and blanks are taken", async () => {
+  test("CRON-26 CRON-33 the documented aliases and extra blanks are accepted", async () => {
     for (const alias of ["@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"])
       expect((await preview({ cron_expr: alias, count: 1 })).body.occurrences, alias).toHaveLength(1);
     expect((await preview({ cron_expr: "  0   9 * * *  " })).status).toBe(200);
   });
 
-  test("CRON-28 ranges that wrap around are refused, or mean what they say", async () => {
+  test("CRON-28 a range that wraps around is refused or matches the days it names", async () => {
     for (const expr of ["0 22-2 * * *", "0 9 * * 5-1", "0 9 * * FRI-MON", "58-2/2 * * * *"]) {
       const answer = await preview({ cron_expr: expr, count: 60, after: "2026-01-01T00:00:00Z", timezone: "UTC" });
       if (answer.status === 422) expect(refusal(answer)).toEqual(["/cron_expr"]);
@@ -109,7 +109,7 @@ describe("expressions and zones at this door", () => {
     }
   });
 
-  test("CRON-30 zones are IANA names, kept as they were sent", async () => {
+  test("CRON-30 zones are IANA names, stored as they were sent", async () => {
     for (const timezone of ["GMT+5", "europe/berlin", "Mars/Base", "", "../etc/passwd", "CST"])
       expect(refusal(await post(cron("0 2 * * *", { timezone }))), timezone).toEqual(["/timezone"]);
     for (const timezone of ["Europe/Kyiv", "US/Pacific", "Etc/GMT+5"])
@@ -117,7 +117,7 @@ describe("expressions and zones at this door", () => {
   });
 });
 
-test("a preview says in words and instants what a schedule does", async () => {
+test("a preview describes a schedule in words and lists its next instants", async () => {
   const after = "2026-03-07T12:00:00Z";
   const answer = await preview({ cron_expr: "30 2 * * *", timezone: "America/New_York", after, count: 3 });
   expect(answer.status, answer.text).toBe(200);
@@ -145,7 +145,7 @@ test("a preview says in words and instants what a schedule does", async () => {
 });
 
 describe("changing triggers", () => {
-  test("what is not named stays, and null takes a value away", async () => {
+  test("omitted fields stay unchanged, and null clears a value", async () => {
     const { id } = await made(cron("0 2 * * *", { priority: 7, max_runs: 5 }));
     const renamed = await patch(id, { label: "other" });
     expect([renamed.status, renamed.headers.get("etag")]).toEqual([200, '"2"']);
@@ -162,14 +162,14 @@ describe("changing triggers", () => {
       expect(refusal(await patch(id, body))).toEqual([pointer]);
   });
 
-  test("SCHED-20 editing the cron moves the next instant, switching off takes it away", async () => {
+  test("SCHED-20 changing the cron expression moves the next run, disabling clears it", async () => {
     const { id } = await made(cron("0 0 1 1 *"));
     const { next_run_at } = (await patch(id, { cron_expr: "* * * * *" })).body;
     expect(Date.parse(next_run_at) - Date.now()).toBeLessThan(5 * 60_000);
     expect((await patch(id, { is_enabled: false })).body).toMatchObject({ is_enabled: false, next_run_at: null });
   });
 
-  test("of two admins who edit one trigger, the later one gets 412 and loses nothing unseen", async () => {
+  test("of two admins who edit one trigger, the later one gets 412 and overwrites nothing", async () => {
     const { id } = await made();
     const path = `${TRIGGERS}/${id}`;
     const etag = (await get(path)).headers.get("etag") ?? "";
@@ -186,7 +186,7 @@ describe("changing triggers", () => {
       expect((await patch(id, { label: "again" }, { "if-match": fresh })).status, fresh).toBe(200);
   });
 
-  test("a deleted trigger is gone, and its jobs are not", async () => {
+  test("deleting a trigger keeps its jobs", async () => {
     const { id } = await made();
     const { body } = await run(id);
     expect((await web.call("DELETE", `${TRIGGERS}/${id}`, { key })).status).toBe(200);
@@ -202,7 +202,7 @@ describe("changing triggers", () => {
   });
 });
 
-test("a run by hand makes a job now, with another payload if one is sent", async () => {
+test("running a trigger manually enqueues a job at once, with another payload if one is sent", async () => {
   const { id } = await made(cron("0 2 * * *", { payload_template: { at: "{{schedule.at}}" }, is_enabled: false }));
   const plain = await run(id);
   expect([plain.status, plain.headers.get("location")]).toEqual([201, `/api/v1/jobs/${plain.body.job.id}`]);
@@ -230,7 +230,7 @@ test("a run by hand makes a job now, with another payload if one is sent", async
   expect((await get(`${TRIGGERS}/${second}/firings?cursor=${cursor}`)).body.code).toBe("invalid-cursor");
 });
 
-test("a list is filtered and paged, and shows how firings ended", async () => {
+test("the list supports filters and pages, and shows the outcomes of firings", async () => {
   const { id } = await made(cron("0 2 * * *", { label: "Findable", is_enabled: false }));
   await run(id);
   const found = (await get(`${TRIGGERS}?q=findable&is_enabled=false&trigger_type=schedule&definition_key=any`)).body;
@@ -245,7 +245,7 @@ test("a list is filtered and paged, and shows how firings ended", async () => {
     expect((await get(`${TRIGGERS}?${query}`)).body.code).toBe("invalid-query");
 });
 
-test("another tenant finds nothing: its triggers answer like absent ones", async () => {
+test("another tenant's triggers answer like absent ones", async () => {
   const { id } = await made();
   for (const at of [id, "01890000-0000-7000-8000-000000000000"]) {
     for (const [method, path, body] of [
@@ -262,7 +262,7 @@ test("another tenant finds nothing: its triggers answer like absent ones", async
   expect((await get(TRIGGERS, foreignKey)).body.data).toEqual([]);
 });
 
-test("a viewer reads, a member writes, and a key does what its scopes say", async () => {
+test("a viewer can read triggers, a member can write them, and a key needs the scope", async () => {
   const { id } = await made();
   const [viewer, member] = [
     await make.user({ roles: { [acme.id]: "viewer" } }),
@@ -290,7 +290,7 @@ test("a viewer reads, a member writes, and a key does what its scopes say", asyn
   expect((await post(cron("* * * * *"), {}, reader)).body.code).toBe("insufficient-scope");
 });
 
-test("SCHED-23 nothing is made in a suspended tenant", async () => {
+test("SCHED-23 no trigger can be created in a suspended tenant", async () => {
   const { id } = await made();
   await database.query("update app.tenants set status = 'suspended' where id = $1", [acme.id]);
   for (const answer of [await post(cron("* * * * *")), await patch(id, { label: "x" })])

@@ -39,7 +39,7 @@ const pointers = (answer: { body: { errors?: { pointer: string }[] } }) =>
   answer.body.errors?.map((one) => one.pointer);
 
 describe("endpoints", () => {
-  test("the secret is shown when it is made and when it is changed, and never again", async () => {
+  test("the secret is returned on creation and rotation only", async () => {
     const body = {
       url: receiver.url,
       description: "Orders",
@@ -83,7 +83,7 @@ describe("endpoints", () => {
     ]);
   });
 
-  test("an answer that is repeated for an Idempotency-Key has no secret, nor has the stored one", async () => {
+  test("an idempotent replay returns no secret, and the stored answer contains none", async () => {
     const headers = { "idempotency-key": "make-an-endpoint" };
     const first = await post("", { url: receiver.url }, headers);
     const again = await post("", { url: receiver.url }, headers);
@@ -95,13 +95,13 @@ describe("endpoints", () => {
     expect(JSON.stringify(stored)).not.toContain("whsec_");
   });
 
-  test("a change names what it changes, null takes away, and If-Match holds", async () => {
+  test("a change updates the named fields, null clears a field, and If-Match is enforced", async () => {
     const { id } = await made({ event_types: ["a"], headers: { "X-A": "1" } });
     expect((await patch(id, {})).body).toMatchObject({ event_types: ["a"], header_names: ["x-a"], version: 2 });
     const names = async (change: Record<string, unknown>) => (await patch(id, change)).body.header_names;
     expect(await names({ headers: { "X-B": "2" } })).toEqual(["x-b"]);
     expect(await names({ url: new URL("/elsewhere", receiver.url).href })).toEqual(["x-b"]);
-    // Whoever moves it to another server must not get what nobody is shown.
+    // Header values are never shown, so an endpoint that moves to another server loses them.
     expect(await names({ url: "http://127.0.0.1:9/" })).toEqual([]);
     const cleared = await patch(id, { url: receiver.url, headers: null, event_types: null });
     expect(cleared.body).toMatchObject({ header_names: [], event_types: null });
@@ -139,7 +139,7 @@ describe("endpoints", () => {
     "https://93.184.215.14:22/",
     "https://user:pw@93.184.215.14/",
     "file:///etc/passwd",
-  ])("WEBHOOK-01 %s is refused when it is saved and when it is changed", async (url) => {
+  ])("WEBHOOK-01 %s is refused on creation and on change", async (url) => {
     for (const answer of [await post("", { url }), await patch((await made()).id, { url })]) {
       expectProblem(answer, 422, "validation-failed");
       expect(pointers(answer)).toEqual(["/url"]);
@@ -164,7 +164,7 @@ describe("endpoints", () => {
     expect(pointers(answer)).toContain(pointer);
   });
 
-  test("other fields, types and sizes are refused, and there is an end to their number", async () => {
+  test("unknown fields, wrong types, excess sizes and more endpoints than the limit are refused", async () => {
     for (const body of [
       {},
       { url: 1 },
@@ -182,7 +182,7 @@ describe("endpoints", () => {
     expectProblem(await post("", { url: receiver.url }, {}, full), 409, "conflict");
   });
 
-  test("viewers see nothing, keys need their scope, and another tenant's endpoint is none", async () => {
+  test("viewers get 403, keys need the scope, and another tenant's endpoint answers 404", async () => {
     const { id } = await made();
     const viewer = await make.user({ roles: { [acme.id]: "viewer" } });
     const cookie = await web.login(viewer);
@@ -214,7 +214,7 @@ describe("deliveries", () => {
       return rows.length > 0 && rows;
     });
 
-  test("a test message arrives at the example receiver, which finds it genuine", async () => {
+  test("the example receiver accepts a test message as genuine", async () => {
     const endpoint = await made({ url: "http://127.0.0.1:1/" });
     const example = await startExample(endpoint.secret);
     await patch(endpoint.id, { url: example.url });
@@ -246,7 +246,7 @@ describe("deliveries", () => {
     expect((await get(`${HOOKS}/${endpoint.id}`)).body.failing_since).not.toBeNull();
   });
 
-  test("pages, filters, and what cannot be sent again", async () => {
+  test("deliveries have pages and filters, and a delivery that cannot be resent is refused", async () => {
     const { id } = await made();
     for (let n = 0; n < 3; n += 1) expect((await post(`/${id}/test`)).status).toBe(201);
     await waitFor(async () => (await deliveriesOf(id)).length === 3, { withinMs: 30_000 });
@@ -265,7 +265,7 @@ describe("deliveries", () => {
     expectProblem(await post(`/${other.id}/deliveries/${first.data[0].id}/resend`), 404, "not-found");
   });
 
-  test("WEBHOOK-10 our own API makes no job of a message that is posted to it", async () => {
+  test("WEBHOOK-10 a webhook message posted to Leasehold's own API creates no job", async () => {
     const own = { url: `${web.url}/api/v1/jobs`, headers: { Authorization: `Bearer ${key}` } };
     const { id } = await made(own);
     const sent = await post(`/${id}/test`, { type: "loop", data: { definition_key: "any" } });
@@ -275,7 +275,7 @@ describe("deliveries", () => {
     expect(await fixture.jobCount()).toBe(jobs);
   });
 
-  test("a message keeps its key: the same Idempotency-Key sends one", async () => {
+  test("the same Idempotency-Key sends one message", async () => {
     const { id } = await made();
     const headers = { "idempotency-key": "send-once" };
     const [one, two] = [await post(`/${id}/test`, {}, headers), await post(`/${id}/test`, {}, headers)];
@@ -284,7 +284,7 @@ describe("deliveries", () => {
   });
 });
 
-test("F-02 an e-mail is a job: it is sent by a worker, once, under the job's id", async () => {
+test("F-02 an e-mail is a job that a worker sends once, with the job's id", async () => {
   const payload = { to: "ada@example.test", subject: "Paid", text: "Thank you." };
   const { id } = await fixture.enqueue({ definition_key: "send-email", payload });
   const job = await waitFor(

@@ -17,7 +17,7 @@ const claim = (key: string, body: Record<string, unknown> = {}) =>
     body: { worker: { name: "w" }, definitions: ["far"], ...body },
   });
 
-test("K-2 K-4 a worker's key is shown once, stored as a hash, scoped, and good for 90 days", async () => {
+test("K-2 K-4 a worker key is shown once, stored as a hash, limited to its scope, and valid for 90 days", async () => {
   const made = await make({ definitions: ["far", "away"], queues: ["default"], tenant: "acme" });
   expect(made.status, made.text).toBe(201);
   const { key, id } = made.body;
@@ -34,7 +34,7 @@ test("K-2 K-4 a worker's key is shown once, stored as a hash, scoped, and good f
   expect((await claim(key)).status).toBe(200);
 });
 
-test("K-4 an answer that is sent again has no key in it, and none is stored for that", async () => {
+test("K-4 an idempotent replay returns no key, and none is stored for it", async () => {
   const headers = { "idempotency-key": "make-a-key" };
   const first = await make({ name: "twice" }, headers);
   const again = await make({ name: "twice" }, headers);
@@ -44,7 +44,7 @@ test("K-4 an answer that is sent again has no key in it, and none is stored for 
   expect(rows.map(({ row }) => row).join()).not.toContain(first.body.key.slice(22));
 });
 
-test("a scope that names what is not there, or is no remote definition, makes no key", async () => {
+test("a scope with unknown names or without remote definitions is refused", async () => {
   expectProblem(await make({ definitions: ["far", "any"] }), 422, "definition-unknown");
   expectProblem(await make({ definitions: ["nothing"] }), 422, "definition-unknown");
   expectProblem(await make({ queues: ["no-such-queue"] }), 422, "queue-unknown");
@@ -55,7 +55,7 @@ test("a scope that names what is not there, or is no remote definition, makes no
   expect(problem.errors[0].pointer).toBe("/definitions/1");
 });
 
-test("K-5 a revoked key, an expired one and one of a demoted maker are refused from the next request on", async () => {
+test("K-5 a revoked key, an expired key and a key of a demoted creator are refused from the next request", async () => {
   const { key, id } = (await make({ name: "short" })).body;
   expect((await claim(key)).status).toBe(200);
   const gone = await web.call("DELETE", `${KEYS}/${id}`, { key: superKey });
@@ -76,7 +76,7 @@ test("K-5 a revoked key, an expired one and one of a demoted maker are refused f
   expect((await claim(orphan.key)).status).toBe(200);
 });
 
-test("making and revoking a key are in the audit, without the key", async () => {
+test("creating and revoking a key are audited without the key", async () => {
   const { key, id } = (await make({ name: "audited", tenant: "acme" })).body;
   await web.call("DELETE", `${KEYS}/${id}`, { key: superKey });
   const rows = await database.query(
@@ -91,21 +91,21 @@ test("making and revoking a key are in the audit, without the key", async () => 
   expect(rows.map(({ row }) => row).join()).not.toContain(key.slice(22));
 });
 
-test("no API key makes one, which could outlive it: that takes a super admin who is signed in", async () => {
+test("only a signed-in super admin can create a worker key, so no API key creates one that outlives it", async () => {
   const before = await database.query("select count(*) from app.api_keys where kind = 'worker'");
   const body = { name: "long", definitions: ["far"], expires_in_days: 365 };
   expectProblem(await web.call("POST", KEYS, { key: superKey, body }), 403, "session-required");
   expect(await database.query("select count(*) from app.api_keys where kind = 'worker'")).toEqual(before);
 });
 
-test("a tenant's key makes none, lists none and ends none", async () => {
+test("a tenant's key cannot create, list or revoke worker keys", async () => {
   const { id } = (await make({ tenant: "acme" })).body;
   expectProblem(await web.call("POST", KEYS, { key: tenantKey, body: {} }), 403, "forbidden");
   expectProblem(await web.call("GET", KEYS, { key: tenantKey }), 403, "forbidden");
   expectProblem(await web.call("DELETE", `${KEYS}/${id}`, { key: tenantKey }), 403, "forbidden");
 });
 
-test("a definition cannot change between remote and local", async () => {
+test("a definition cannot switch between remote and local", async () => {
   const far = (await web.call("GET", "/api/v1/admin/jobs/definitions", { key: superKey })).body.data.find(
     (one: { key: string }) => one.key === "far",
   );

@@ -15,7 +15,7 @@ const refused = async (answer: Awaited<ReturnType<typeof bulk>>, errors: readonl
   );
 };
 
-test("A-04 a workflow is accepted in one call, whatever the order of its jobs", async () => {
+test("A-04 a workflow is accepted in one call, with its jobs in any order", async () => {
   const answer = await bulk([
     any({ ref: "end", depends_on: [{ ref: "left" }, { ref: "right", type: "completion" }] }),
     any({ ref: "left", depends_on: [{ ref: "start" }] }),
@@ -61,7 +61,7 @@ test("A-04 a workflow is accepted in one call, whatever the order of its jobs", 
   ]);
 });
 
-test("A-04 one job may wait for jobs that exist; a foreign one answers like none", async () => {
+test("A-04 a single job can depend on existing jobs; a foreign parent answers like an absent one", async () => {
   const parent = await enqueue();
   const waiting = await post(any({ depends_on: [{ job_id: parent.id }] }));
   expect([waiting.status, waiting.body.status]).toEqual([201, "blocked"]);
@@ -76,7 +76,7 @@ test("A-04 one job may wait for jobs that exist; a foreign one answers like none
   await refused(await post(any({ depends_on: [{ ref: "x" }] })), [["/depends_on/0/ref", "ref-unknown"]]);
 });
 
-test("A-04 a bulk is all or nothing, and says where it is wrong", async () => {
+test("A-04 a bulk request is stored completely or not at all, with a pointer to each error", async () => {
   const before = await jobCount();
   await refused(await bulk([any({ ref: "a" }), any({ ref: "b", depends_on: [{ ref: "a" }, { ref: "c" }] })]), [
     ["/jobs/1/depends_on/1/ref", "ref-unknown"],
@@ -96,7 +96,7 @@ test("A-04 a bulk is all or nothing, and says where it is wrong", async () => {
   expect(await jobCount()).toBe(before);
 });
 
-test("A-04 1,000 jobs with 25 values each fit into one call, and the same key sends them once", async () => {
+test("A-04 one call takes 1,000 jobs with 25 values each, and the same Idempotency-Key stores them once", async () => {
   const before = await jobCount();
   const payload = { list: Array.from({ length: 22 }, (_value, index) => index) };
   const jobs = Array.from({ length: 1000 }, (_job, index) =>
@@ -109,7 +109,7 @@ test("A-04 1,000 jobs with 25 values each fit into one call, and the same key se
   expect((await jobCount()) - before).toBe(1000);
 });
 
-test("A-04 a bulk whose jobs are all there already answers 200 with them", async () => {
+test("A-04 a bulk request whose jobs all exist already answers 200 with them", async () => {
   const held = await enqueue({ dedupe_key: "held" });
   const answer = await bulk([any({ dedupe_key: "held" })]);
   expect([answer.status, answer.body.data[0]]).toEqual([

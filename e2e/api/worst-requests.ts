@@ -223,7 +223,7 @@ export const LISTS: readonly string[] = [
   "jobs/triggers?limit=200",
 ];
 
-/** Requests that read what a job left behind. */
+/** Requests that read the output of a job. */
 export const READS: readonly string[] = [
   "logs",
   "logs?limit=1000",

@@ -14,7 +14,7 @@ export const LEASE_SECONDS = 5;
 const BULK = 20;
 const SPEAKERS = ["speak", "say"];
 
-/** Makes a build drop leases, so that a suite can be seen to fail. */
+/** Makes a build ignore leases, so that a suite must fail with it. */
 export const NO_FENCE = { LEASEHOLD_TEST_NO_FENCE: "1" };
 
 /**
@@ -55,7 +55,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
 
   /** Enqueues, and records what was accepted. */
   const enqueueSome = async (jobs: readonly NewJob[], scope = stage.scope): Promise<string[]> => {
-    // A busy machine may have no connection in time; then nothing was stored.
+    // A busy machine may have no connection in time. Nothing was stored in that case.
     const enqueued = await retryUndone(8, () => enqueueJobs(stage.factory.web, scope, jobs));
     const ids = enqueued.map(({ jobId }) => jobId);
     accepted.push(...ids);
@@ -65,7 +65,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     for (let left = count; left > 0; left -= BULK)
       await enqueueSome(Array.from({ length: Math.min(BULK, left) }, make), scope);
   };
-  /** Jobs of this definition are claimed under a (wide) limit, and their claim does not mark that they began. */
+  /** Puts jobs of this definition under a wide limit, so that their claim does not mark them as begun. */
   const limitWidely = (definitionKey: string) =>
     createLimit(stage.factory.platform, { scope: "definition", definitionKey, maxRunning: 1000 });
   /** Defines the handler of test builds that harms its worker as its payload says. */
@@ -93,7 +93,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     pause: (low: number, high: number) => sleep(low + random() * (high - low)),
     drained: (withinMs: number) =>
       waitFor(async () => (await waiting()) === 0, { withinMs, what: "the end of every job" }),
-    /** @returns what was checked, for the test record */
+    /** @returns the checker's counts, for the test record */
     check: (options: CheckOptions = {}): Promise<Verdict> =>
       expectSound(stage.database, { accepted, speakers: SPEAKERS, over: true, ...options }),
   };

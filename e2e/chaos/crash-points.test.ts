@@ -16,7 +16,7 @@ const WORKER_WRITES = [
   "finish_attempts",
   "requeue_attempts",
 ];
-/** What a dead worker held comes first: the first scheduler that lives would take it back. */
+/** Points of a worker come first, because the first living scheduler would rescue the dead worker's jobs. */
 const SCHEDULER_WRITES = [
   "lock_expired",
   "requeue_attempts",
@@ -30,7 +30,7 @@ const MOMENTS = ["before", "sent", "after"];
 const ROUNDS = pick({ short: 1, long: 5 });
 const REACHED_MS = 60_000;
 
-suite("R-4 a process that dies before, during or after any of its writes leaves nothing half done", async (build) => {
+suite("R-4 a process that dies before, during or after any of its writes leaves no partial write", async (build) => {
   const arena = await openArena();
   await arena.limitWidely("doze");
   let scheduler = await arena.startScheduler();
@@ -48,7 +48,7 @@ suite("R-4 a process that dies before, during or after any of its writes leaves 
   return { arena, told: `${reached.length} deaths: ${reached.join(", ")}` };
 });
 
-/** Each write at one moment, drawn; in the long form at all of them. */
+/** One random moment for each write. The long form uses all moments. */
 function pointsOf({ random }: Arena, writes: readonly string[]): string[] {
   return writes.flatMap((write) => {
     const drawn = MOMENTS[Math.floor(random() * MOMENTS.length)];
@@ -64,7 +64,7 @@ async function dieAt(arena: Arena, point: string, { name, build }: { name: "work
     { definitionKey: "doze", payload: { seconds: "2" } },
     { definitionKey: "doze", payload: { seconds: "0.05" } },
     { definitionKey: "speak", scheduledFor: new Date(Date.now() + 700) },
-    // A worker marks its first start that its claim did not; later ones are noted.
+    // A worker stores its first begin outside a claim by itself. Later begins are covered by a mark.
     { definitionKey: "doze", payload: { seconds: "0.05" }, scheduledFor: new Date(Date.now() + 1500) },
     {
       definitionKey: "speak",
@@ -80,7 +80,7 @@ async function dieAt(arena: Arena, point: string, { name, build }: { name: "work
   const dying = await start.catch((error: Error) => error);
   if (!(dying instanceof Error)) await died(dying, point);
   else {
-    // Only what comes before the first job may kill it before it could say that it is ready.
+    // Only a point before the first job may kill the process before it is ready.
     expect(dying.message, point).toMatch(/ended with null before it was ready/);
     expect(name === "scheduler" || point.endsWith(":register_worker"), point).toBe(true);
   }

@@ -11,14 +11,14 @@ const DEPLOYS = pick({ short: 2, long: 10 });
 const JOBS = pick({ short: 40, long: 600 });
 const WORKERS = 2;
 
-suite("deploys: old and new workers know different definitions, and no job loses an attempt to the wrong one", async (build) => {
+suite("rolling deploys: no job loses an attempt to a worker that does not know its definition", async (build) => {
   const arena = await openArena();
   const versions = commandFiles(arena.base, arena.env.COMMANDS_FILE);
   const fresh = await arena.define("fresh", { commandKey: "fresh", leaseSeconds: 5, maxAttempts: 5 });
   await arena.startScheduler();
   const start = (version: "old" | "new") => arena.startWorker({ ...build, COMMANDS_FILE: versions[version] });
   let running = await Promise.all(Array.from({ length: WORKERS }, () => start("old")));
-  // While only old workers run, nobody takes what they do not know.
+  // While only old workers run, no worker claims jobs of the definition they do not know.
   await arena.enqueueAll(JOBS, () => ({ definitionKey: arena.random() < 0.3 ? "fresh" : "speak" }));
   await arena.pause(2000, 2000);
   const taken = "select job_id from app.job_attempts join app.jobs j on j.id = job_id where j.definition_id = $1";
@@ -32,13 +32,13 @@ suite("deploys: old and new workers know different definitions, and no job loses
       expect((await worker.stop()).code).toBe(0);
     }
     running = next;
-    // The definition itself changes as well; what waits keeps the version that it was accepted with.
+    // The definition changes as well. Waiting jobs keep the version they were accepted with.
     const patch = { timeoutSeconds: 30 + deploy };
     await updateDefinition(arena.factory.platform, arena.scope.actor, { id: fresh.id, patch });
   }
   await start("new");
   const verify = async () => {
-    // A worker that a busy machine keeps from renewing loses a lease as well; that is not what a wrong one would do.
+    // A worker on a busy machine may lose a lease too. That is not the failure this test looks for.
     const unhappy =
       "select job_id, status, error_text from app.job_attempts where status not in ('succeeded', 'released', 'worker_lost')";
     expect(await arena.database.query(unhappy)).toEqual([]);
@@ -46,7 +46,7 @@ suite("deploys: old and new workers know different definitions, and no job loses
   return { arena, told: `${DEPLOYS} deploys`, verify };
 });
 
-/** Two versions of the commands: the new one has one more. */
+/** Writes two versions of the commands file. The new one has one more command. */
 function commandFiles(base: string, file: string): { readonly old: string; readonly new: string } {
   const commands = JSON.parse(readFileSync(file, "utf8"));
   const folder = path.join(base, "versions");

@@ -8,11 +8,11 @@ const KILLS = pick({ short: 4, long: 40 });
 const JOBS = pick({ short: 200, long: 5000 });
 const WORKERS = 3;
 const CONCURRENCY = 5;
-/** A lease ends at most its time after the kill; the sweep comes within two seconds. The rest is a busy machine. */
+/** A lease expires within its length after the kill, and the sweep comes within two seconds. The rest is slack. */
 const RESCUED_WITHIN_MS = LEASE_SECONDS * 1000 + 2000;
 const SLACK_MS = 8000;
 
-suite("R-1 kill -9 of workers under load: nothing is lost, and what they held is back within its lease and two seconds", async (build) => {
+suite("R-1 kill -9 of workers under load loses no job, and their jobs are queued again within the lease and two seconds", async (build) => {
   const arena = await openArena();
   await arena.startScheduler();
   const env = { ...build, WORKER_CONCURRENCY: String(CONCURRENCY) };
@@ -34,9 +34,9 @@ suite("R-1 kill -9 of workers under load: nothing is lost, and what they held is
   const verify = async () => {
     arena.alive();
     const rows = await lost();
-    // On a busy machine a worker that lives may lose a lease as well; its jobs came back, as the checker has seen.
+    // On a busy machine a living worker may lose a lease too. The checker has verified its jobs.
     const ofKilled = rows.filter(({ worker_id }) => killedAt.has(worker_id));
-    // Beside what ran, what had ended and was not stored yet: the busier the machine, the more.
+    // Besides the running jobs, jobs whose end was not stored yet: the busier the machine, the more.
     const most = KILLS * CONCURRENCY * 3;
     expect(ofKilled.filter(({ started }) => started).length).toBeLessThanOrEqual(most);
     const waits = ofKilled.map(({ worker_id, at }) => at.getTime() - (killedAt.get(worker_id) ?? 0));

@@ -11,7 +11,7 @@ const WORKERS = 3;
 const LIMIT_MS = pick({ short: 300_000, long: 60 * 60_000 });
 const DRAIN_MS = pick({ short: 120_000, long: 20 * 60_000 });
 
-/** Limits of each kind over one queue; the checker hears of them from here alone. */
+/** Creates limits of each kind over one queue. The checker takes them from the returned bounds only. */
 async function limit({ factory, scope }: Arena): Promise<{ readonly id: number; readonly bounds: Bound[] }> {
   const { platform } = factory;
   const { id } = await createLimit(platform, { scope: "definition", definitionKey: "doze", maxRunning: 3 });
@@ -26,7 +26,7 @@ async function limit({ factory, scope }: Arena): Promise<{ readonly id: number; 
   };
 }
 
-/** Workers that compete for limited lanes and are killed; in the middle of it one limit is lowered. */
+/** Workers compete for limited lanes and are killed. Midway, one limit is lowered. */
 async function play(arena: Arena): Promise<Bound[]> {
   const { id, bounds } = await limit(arena);
   await arena.startScheduler();
@@ -74,7 +74,7 @@ test("in a build that counts without locking the limits, they are exceeded, and 
   );
   const plain = made?.text.replace(/order by c\.id\s+for update\b/, "order by c.id") ?? "";
   expect(plain).not.toBe(made?.text);
-  // Two claims that count at once are rare on a quiet machine; a moment between counting and claiming makes them common.
+  // Concurrent counts are rare on a quiet machine. A pause between counting and claiming makes them common.
   await arena.database.query(plain.replace(/v_now := /, "perform pg_sleep(0.02); v_now := "));
   const bounds = await play(arena);
   const { counts } = await inspect(arena.database, { ...arena.evidence(), bounds });

@@ -23,7 +23,7 @@ test("R-12 after every step of any sequence of verbs the database equals the mod
   for (const [kind, n] of kinds) expect(n, kind).toBeGreaterThan(RUNS / 10);
 });
 
-/** Another text for a function of the database. */
+/** Replaces the text of a database function. */
 async function rewrite({ query }: TestDatabase, name: string, change: (text: string) => string): Promise<void> {
   const [made] = await query<{ text: string }>(
     "select pg_get_functiondef(oid) as text from pg_proc where proname = $1",
@@ -70,10 +70,10 @@ const BREAKAGES: readonly (readonly [what: string, break_: (broken: TestDatabase
   ],
 ];
 
-/** With the seed of the short form, sequences that find each of these faults come soon. */
+/** With the seed of the short form, these faults are found within a few sequences. */
 const SOON = 3;
 
-test.each(BREAKAGES)("a database that %s is caught by the model", { timeout: LIMIT_MS }, async (_, break_) => {
+test.each(BREAKAGES)("the model detects a database that %s", { timeout: LIMIT_MS }, async (_, break_) => {
   const broken = await testDatabase();
   await break_(broken);
   const difference = await runModel(broken, { runs: 300, steps: 40, seed: seed + SOON }).then(

@@ -7,7 +7,7 @@ import { suite } from "./suite";
 
 const ROUNDS = pick({ short: 1, long: 10 });
 const JOBS_PER_FAULT = pick({ short: 15, long: 60 });
-/** Claims go on within ten seconds of the end of a fault; the rest is a busy machine. */
+/** Claims resume within ten seconds of the end of a fault. The rest is slack for a busy machine. */
 const BACK_WITHIN_MS = 10_000 + 30_000;
 
 interface Fault {
@@ -63,10 +63,10 @@ const FAULTS: readonly Fault[] = [
   },
   resetAt("claim_jobs_", "after"),
   {
-    // Without an answer to a note, the worker marks those starts one by one.
+    // Without an answer to its mark, the worker stores these begins one by one.
     name: "reset after a note of starts, and after the starts that follow",
     play: async (proxy) => {
-      // In one go: the starts follow at once.
+      // In one call, so that the begins follow at once.
       const both = proxy.resetAt("mark_begun_", "after").then(() => proxy.resetAt("start_attempts_", "after"));
       await within(both, "a reset after mark_begun, and after start_attempts");
     },
@@ -76,15 +76,15 @@ const FAULTS: readonly Fault[] = [
   resetAt("requeue_attempts_", "after"),
 ];
 
-suite("R-5 connections that break, stall, and are reset as a write is answered: work goes on, and each job ends once", async (build) => {
+suite("R-5 each job ends once and work resumes when connections break, stall or are reset during a write", async (build) => {
   const arena = await openArena();
-  // Under a limit an attempt is not started by its claim.
+  // Under a limit the claim does not mark the attempt as begun.
   await arena.limitWidely("fail");
   await arena.startScheduler();
   const proxy = await openProxy(arena.database.adminUrl);
   afterAll(() => proxy.close());
   const behind = await arena.startWorker({ ...build, DATABASE_URL: proxy.url });
-  // It leaves the failing ones to the other: whoever sits behind a proxy is always second.
+  // This worker leaves the failing jobs to the one behind the proxy, which would always claim second.
   await arena.startWorker({ ...build, WORKER_CONCURRENCY: "2", WORKER_DEFINITIONS: "speak,doze" });
   let slowest = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -100,7 +100,7 @@ suite("R-5 connections that break, stall, and are reset as a write is answered: 
     }
   }
 
-  /** Claims of the worker behind the proxy; there is always something for it to claim. */
+  /** Counts claims of the worker behind the proxy. Enqueues first, so that it has jobs to claim. */
   async function claimsSince(at: number): Promise<number> {
     await arena.enqueueSome([{ definitionKey: "speak" }, { definitionKey: "speak" }, { definitionKey: "speak" }]);
     const [row] = await arena.database.query<{ n: number }>(
@@ -117,7 +117,7 @@ suite("R-5 connections that break, stall, and are reset as a write is answered: 
   return { arena, told: `${ROUNDS * FAULTS.length} faults, claims went on after at most ${slowest} ms`, verify };
 });
 
-/** Jobs of every kind, for as long as a fault lasts. */
+/** Enqueues jobs of every kind for as long as a fault lasts. */
 async function keepFlowing(arena: Awaited<ReturnType<typeof openArena>>, fault: Promise<void>): Promise<void> {
   let over = false;
   const done = fault.finally(() => {

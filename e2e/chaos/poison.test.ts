@@ -15,7 +15,7 @@ const ENDS = ["exit", "kill", "reject", "memory"];
 const MOST_HEAP_MB = 96;
 const DRAIN_MS = pick({ short: 120_000, long: 30 * 60_000 });
 
-suite("R-8 poison among other work: each ends as a dead letter, nothing of it is left, and the worker stays small", async (build) => {
+suite("R-8 each poison job ends as a dead letter, leaves no process behind, and the worker's memory stays bounded", async (build) => {
   const arena = await openArena();
   await arena.define("poison", { timeoutSeconds: 10, maxAttempts: 1, leaseSeconds: 10 });
   await arena.startScheduler();
@@ -45,7 +45,7 @@ suite("R-8 poison among other work: each ends as a dead letter, nothing of it is
     }
     const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
     expect(await arena.database.query(others, [poisoned])).toEqual([]);
-    // Output is stored as it was written; what only looks like a secret is masked wherever it is shown.
+    // Output is stored as written. Text that only resembles a secret is masked when it is shown.
     const tails = await arena.database.query<{ tail: string }>(
       "select stdout_tail as tail from app.job_attempts where stdout_tail like '%hunter2%'",
     );
@@ -57,14 +57,14 @@ suite("R-8 poison among other work: each ends as a dead letter, nothing of it is
 });
 
 suite(
-  "R-13 handlers that end their worker, beside the work of others: each ends as a dead letter, and a neighbour loses one attempt at most",
+  "R-13 jobs that kill their worker end as dead letters, and each other job loses at most one attempt",
   async (build) => {
     const arena = await openArena();
     const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
     await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 3, retry });
     const neighbour = await arena.factory.tenant("neighbour");
     await arena.startScheduler();
-    // Each of these is an end of a process, so nothing but the heap limits it.
+    // Each of these jobs kills its process, so only the heap limits its memory.
     const env = { ...build, WORKER_MEMORY_LIMIT_MB: "0", NODE_OPTIONS: `--max-old-space-size=${MOST_HEAP_MB}` };
     let isOver = false;
     let crashes = 0;
@@ -99,7 +99,7 @@ suite(
           "worker_lost",
           3,
         ]);
-        expect(job.lastError).toMatch(/ended the process that ran it/);
+        expect(job.lastError).toMatch(/ended its quarantine process/);
       }
       const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
       expect(await arena.database.query(others, [poisoned])).toEqual([]);

@@ -8,7 +8,7 @@ import { suite } from "./suite";
 const ROUNDS = pick({ short: 1, long: 8 });
 const JOBS = pick({ short: 30, long: 200 });
 const HELD_MS = pick({ short: 2000, long: 5000 });
-/** What somebody else's long transaction may hold. */
+/** Locks that another long transaction may hold. */
 const LOCKS = [
   "lock table app.live_jobs in access exclusive mode",
   "lock table app.job_attempts in share row exclusive mode",
@@ -16,7 +16,7 @@ const LOCKS = [
   "lock table app.job_stat_deltas in access exclusive mode",
 ];
 
-suite("R-10 somebody locks the queue's tables for seconds: nothing deadlocks, nothing is lost, work goes on by itself", async (build) => {
+suite("R-10 another transaction locks the queue's tables for seconds: no deadlock, no lost job, and work resumes", async (build) => {
   const arena = await openArena();
   await arena.startScheduler();
   await arena.startWorker(build);

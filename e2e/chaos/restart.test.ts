@@ -15,13 +15,13 @@ import { suite } from "./suite";
 const RESTARTS = pick({ short: 2, long: 15 });
 const CALLERS = pick({ short: 3, long: 8 });
 const FLOW_MS = pick({ short: 1500, long: 4000 });
-/** Handlers that run into each restart, and for how long they do. */
+/** Number of handlers that run during each restart, and their duration. */
 const TENDING = 3;
 const TEND_MS = 3000;
-/** No caller tries one key for longer than this. */
+/** The longest time for which a caller retries one key. */
 const PATIENCE_MS = 60_000;
 
-suite("R-3 PostgreSQL stopped at once, again and again, under callers with idempotency keys: what was answered is there, once", async (build) => {
+suite("R-3 repeated immediate stops of PostgreSQL lose no acknowledged job and store none twice", async (build) => {
   const home = path.join(makeFolder(), "server");
   mkdirSync(home, { mode: 0o755 });
   const options = { home, password: "of these tests alone", pgBin: process.env.PG_BIN };
@@ -32,7 +32,7 @@ suite("R-3 PostgreSQL stopped at once, again and again, under callers with idemp
   });
   const database = await createTestDatabase(await makeTemplate(server));
   const arena = await openArena({ on: database });
-  // Its handlers ask the database for something all the time; no outage here is as long as their leases.
+  // Its handlers query the database all the time. No outage of this suite is as long as their leases.
   await arena.defineHarm({ leaseSeconds: 120, maxAttempts: 2 });
   await arena.startScheduler();
   await arena.startWorker(build);

@@ -81,7 +81,7 @@ export async function openScheduleArena() {
     }
   };
 
-  /** Makes triggers that fire once a second, not all at the same moment, and end after `runs` runs. */
+  /** Creates triggers that fire once a second, at different moments, and end after `runs` runs. */
   const makeTriggers = async (runs: number): Promise<Instants> => {
     const ids: string[] = [];
     while (ids.length < TRIGGERS) ids.push(await schedules.trigger(stage.scope, { ...ONCE_A_SECOND, max_runs: runs }));

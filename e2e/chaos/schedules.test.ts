@@ -7,12 +7,12 @@ import { breaches, type Faults, openScheduleArena, type ScheduleArena } from "./
 
 /** Instants of each trigger, one a second. */
 const RUNS = pick({ short: 11, long: 400 });
-/** In the long form as many as the time allows, in any order. */
+/** The long form plays as many as fit into its time, in random order. */
 const FAULTS: readonly Faults[] = ["kill", "cut off", "end sessions"];
 const ALL_FAULTS: readonly Faults[] = ["kill", "end sessions", "cut off", "freeze", "cut"];
 const random = randomFrom(seed);
 
-/** Plays faults until every trigger had its last instant, or has none left to play. */
+/** Plays faults until every trigger had its last instant or no fault is left. */
 async function playAll(arena: ScheduleArena, next: (played: number) => Faults | undefined): Promise<number> {
   let played = 0;
   for (let fault = next(played); fault && !(await arena.isOver()); fault = next(played)) {
@@ -35,7 +35,7 @@ test("SCHED-10 three schedulers that are killed, frozen and cut off: each instan
   const wanted = [...triggers.values()].flat().length;
   expect(await breaches(arena, triggers)).toEqual([]);
   console.info(`seed ${seed}: ${wanted} instants, ${played} faults, ${await arena.terms()} terms, 0 twice, 0 lost`);
-  // What it looks for, it finds.
+  // The check finds the violations it is made for.
   const { query } = arena;
   await query("delete from app.trigger_firings where ctid = (select ctid from app.trigger_firings limit 1)");
   await query(
@@ -45,7 +45,7 @@ test("SCHED-10 three schedulers that are killed, frozen and cut off: each instan
 });
 
 const FEW_RUNS = 20;
-/** Now and then a trigger is not moved on, as if that were a transaction of its own and had been lost; its last runs are. */
+/** Sometimes loses the advance of a trigger, as if it were a separate transaction. The last runs are never lost. */
 const LOSE_ADVANCES = `create function public.lose_advances() returns trigger language plpgsql as $$
   begin
     if random() < 0.2 and new.next_run_at > old.next_run_at and new.run_count < ${FEW_RUNS - 5} then
@@ -55,13 +55,13 @@ const LOSE_ADVANCES = `create function public.lose_advances() returns trigger la
     return new;
   end $$;
   create trigger lose_advances before update on app.job_triggers for each row execute function public.lose_advances()`;
-/** Firings that are not known as those of an instant: neither to the unique index nor to who looks before it inserts. */
+/** Makes firings invisible as those of an instant, to the unique index and to the check before an insert. */
 const FORGET_INSTANTS = `create function public.forget_instants() returns trigger language plpgsql as $$
   begin new.kind := 'manual'; return new; end $$;
   create trigger forget_instants before insert on app.trigger_firings for each row execute function public.forget_instants()`;
 
 test.runIf(isLong)(
-  "in a database that loses how far its triggers are, an instant still fires once; without the guard on instants it does not, and the check says so",
+  "an instant fires once even if the trigger's progress is lost; without the unique instant the checker finds duplicates",
   { timeout: 10 * 60_000 },
   async () => {
     for (const [guarded, broken] of [

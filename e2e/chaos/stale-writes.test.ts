@@ -4,7 +4,7 @@ import { inspect } from "@/lib/testing/checker";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
 import { type Arena, LEASE_SECONDS, NO_FENCE, openArena } from "./arena";
 
-/** What a holder writes, and what of a job makes it write that. */
+/** The writes of a lease holder, each with the job that causes it. */
 const WRITES: readonly {
   readonly statement: string;
   readonly payload: Record<string, unknown>;
@@ -42,8 +42,8 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
           ])
         )[0] ?? "";
       let jobId = await enqueue();
-      // A worker marks its first start that its claim did not; later ones are noted. The first job has a later one too if a
-      // busy machine lets its lease expire before it starts: then the worker is stopped with this job.
+      // A worker stores its first begin outside a claim by itself, and later begins with a mark. If the first lease
+      // expires on a busy machine before its job begins, the worker stops at this job's mark.
       if (statement === "mark_begun" && (await endsBeforeStop(arena, worker, jobId))) jobId = await enqueue();
       return { statement, key, worker, until, jobId };
     }),
@@ -100,9 +100,9 @@ async function leaseOf({ database }: Arena, jobId: string) {
   return { leaseNo: row?.lease_no ?? 0, worker: row?.worker };
 }
 
-describe("R-2 a worker that freezes before a write and wakes when another one holds the job", () => {
+describe("R-2 a worker that freezes before a write and wakes after another worker claimed the job", () => {
   test("LEASE-01 cannot start, complete, fail, log, report or renew: each late write is refused", async () => {
-    const { arena, frozen, leases } = await stage({}, (worker) => /lease was lost/.test(worker.output()));
+    const { arena, frozen, leases } = await stage({}, (worker) => /lease lost/.test(worker.output()));
     for (const { jobId, statement } of frozen) {
       expect(await leaseOf(arena, jobId), statement).toEqual(leases.get(jobId));
     }
@@ -113,7 +113,7 @@ describe("R-2 a worker that freezes before a write and wakes when another one ho
     console.info(`${frozen.length} late writes refused; ${attempts} attempts`);
   });
 
-  test("in a build without the fence some of them are taken, and the checker says so", async () => {
+  test("in a build without the fence some late writes are accepted, and the checker reports them", async () => {
     const { arena, frozen } = await stage(NO_FENCE, () => true);
     for (const { until } of frozen) writeFileSync(until, "");
     const staleSettles = async () => (await inspect(arena.database, arena.evidence())).counts["stale settle accepted"];

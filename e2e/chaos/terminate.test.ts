@@ -8,12 +8,12 @@ const ENDS = pick({ short: 4, long: 30 });
 const JOBS = pick({ short: 120, long: 3000 });
 const WORKERS = 2;
 
-suite("R-7 SIGTERM under load: each worker ends with 0, no job waits for a lease to end, nothing finished runs again", async (build) => {
+suite("R-7 SIGTERM under load: each worker exits 0, no job waits for a lease to expire, no finished job runs again", async (build) => {
   const arena = await openArena();
   await arena.startScheduler();
   const env = { ...build, SHUTDOWN_GRACE_SECONDS: "6" };
   const workers = await Promise.all(Array.from({ length: WORKERS }, () => arena.startWorker(env)));
-  // These outlive every grace, until their third attempt.
+  // These run longer than every grace period, until their third attempt.
   const long = { definitionKey: "say", payload: { run_ms: 60_000, from_attempt: 3, then_ms: 10 } };
   await arena.enqueueSome([long, long]);
   const codes: (number | null)[] = [];
@@ -28,7 +28,7 @@ suite("R-7 SIGTERM under load: each worker ends with 0, no job waits for a lease
     const [ending] = workers.splice(end % WORKERS, 1, await arena.startWorker(env)) as [TestProcess];
     await terminate(ending);
   }
-  // Whatever runs on, until both long jobs have had their attempts taken from them.
+  // Other jobs run until both long jobs have lost their attempts.
   for (let turn = 0; turn < 3; turn += 1) {
     const [ending] = workers.splice(turn % WORKERS, 1, await arena.startWorker(env)) as [TestProcess];
     await terminate(ending);
@@ -38,7 +38,7 @@ suite("R-7 SIGTERM under load: each worker ends with 0, no job waits for a lease
     const rows = await arena.database.query<{ worker_id: string; finished_at: Date }>(
       "select worker_id, job_id, claimed_at, run_started_at, finished_at from app.job_attempts where status = 'worker_lost'",
     );
-    // A lease that a busy machine had lost before the signal is not the signal's doing.
+    // A lease lost on a busy machine before the signal does not count.
     const byStop = rows.filter((row) => row.finished_at.getTime() > (told.get(row.worker_id)?.at ?? Infinity));
     expect(byStop, byStop.map(({ worker_id }) => told.get(worker_id)?.output()).join("\n")).toEqual([]);
   };

@@ -12,12 +12,12 @@ const ROUNDS = pick({ short: 1, long: 6 });
 const NO_SCHEDULER_MS = pick({ short: 3000, long: 10_000 });
 const READER_MS = pick({ short: 6000, long: 20_000 });
 const PAUSE_MS = 20;
-/** What an enqueue may wait behind a migration, and how much longer on a machine that does something else. */
+/** The longest wait of an enqueue behind a migration: one second, and five times that on a busy machine. */
 const MOST_WAIT_MS = 1000 * 5;
-/** Lines enough that a pipe which nobody reads is full. */
+/** Logs enough lines to fill a pipe without a reader. */
 const LOG_LEVEL = "debug";
 
-suite("R-14 missing partitions, a migration behind a long reader, and logs that nobody takes: work goes on, and nothing of it is lost", async (build) => {
+suite("R-14 work continues without loss through missing partitions, a blocked migration and unread logs", async (build) => {
   const arena = await openArena();
   await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 50 });
   const env = { ...build, LOG_LEVEL };
@@ -65,7 +65,7 @@ suite("R-14 missing partitions, a migration behind a long reader, and logs that 
   return { arena, told, verify };
 });
 
-/** As after days without a scheduler: no partition covers today. Rows that are in one are in the DEFAULT one from then on. */
+/** Simulates days without a scheduler: no partition covers today, and its rows move to the DEFAULT partition. */
 async function dropDays({ database }: Arena): Promise<void> {
   const client = new pg.Client({ connectionString: database.adminUrl });
   await client.connect();
@@ -90,7 +90,7 @@ async function dropDays({ database }: Arena): Promise<void> {
 const straysIn = async ({ database }: Arena): Promise<number> =>
   (await database.query<{ n: number }>("select app.default_partition_rows()::int as n"))[0]?.n ?? 0;
 
-/** One more migration, which waits for a reader of the table that every enqueue writes. */
+/** Runs another migration, which waits for a reader of the table that every enqueue writes. */
 async function migrateBehindReader({ database }: Arena, round: number): Promise<void> {
   const sql = `alter table app.live_jobs add column chaos_${round} int;`;
   const folder = schemaFolder({ [nextMigration("chaos")]: sql });
@@ -103,6 +103,6 @@ async function migrateBehindReader({ database }: Arena, round: number): Promise<
   await reader.query("rollback");
   await reader.end();
   expect((await migrating).applied).toHaveLength(1);
-  // The next round has one of this name again, and processes refuse a database that is newer than they are.
+  // The next round creates one of this name again, and processes refuse a database that is newer than they are.
   await database.query("delete from app.schema_migrations where name like '%chaos%'");
 }

@@ -13,17 +13,17 @@ async function bench(...args: string[]): Promise<string> {
   return stdout;
 }
 
-test("the benchmarks of the engine run to their end and print a figure each", async () => {
+test("the engine's benchmarks finish and print their figures", async () => {
   const scenarios = ["throughput", "enqueue", "latency", "noisy-tenant", "depth"];
   const output = await bench(...scenarios, "--jobs", "100", "--rounds", "1");
   for (const scenario of scenarios) expect(output).toContain(`### ${scenario}`);
   const rows = output.split("\n").filter((line) => line.startsWith("| leasehold |"));
-  // That of depth has no systems, and that of enqueue is two.
+  // The table of depth has no systems, and enqueue has two tables.
   expect(rows).toHaveLength(scenarios.length);
   for (const row of rows) expect(row).toMatch(/^\| leasehold \| [1-9][\d,.]*/);
   expect(output).toMatch(/^\| 1000 \| 1,000 \| \d/m);
 }, 240_000);
 
-test("a benchmark that is not there is refused with what there is", async () => {
+test("an unknown benchmark is refused with the list of benchmarks", async () => {
   await expect(bench("speed")).rejects.toMatchObject({ stderr: expect.stringContaining("throughput") });
 });

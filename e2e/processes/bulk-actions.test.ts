@@ -12,7 +12,7 @@ afterAll(() => make.close());
 const JOBS = 6000;
 const ENQUEUED_AT_ONCE = 1000;
 
-test("a bulk action whose scheduler is killed with -9 goes on under the next leader, and does each job once", async () => {
+test("after kill -9 of its scheduler a bulk action continues under the next leader and handles each job once", async () => {
   const { tenantId } = await make.tenant();
   const person = await accountsIn(database).user({ roles: { [tenantId]: "member" } });
   const scope = { tenantId, actor: { kind: "user", id: person.id, userId: person.id } } as const;

@@ -65,12 +65,12 @@ afterAll(() => {
   for (const socket of taken) socket.destroy();
 });
 
-test("leases are renewed on a server that takes no more connections, though none was before", async () => {
+test("leases are renewed while the server has no free connection, also without an earlier renewal", async () => {
   const job = await stage.settled(await stage.act({ run_ms: 12_000 }), 40_000);
   expect([job.status, await stage.statuses(job.id)]).toEqual(["succeeded", ["succeeded"]]);
 }, 60_000);
 
-test("a web process that was idle for a while answers on a server that takes no more connections", async () => {
+test("an idle web process answers while the server has no free connection", async () => {
   await sleep(QUIET_MS);
   expect(await callWeb()).toBe(200);
 }, 60_000);

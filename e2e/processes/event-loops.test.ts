@@ -11,9 +11,9 @@ import { insertEndpoint } from "@/lib/webhooks/endpoints";
 import { makeSealer } from "@/lib/webhooks/seal";
 import { openStage } from "./stage";
 
-/** Five times the tenth of a second for which nothing may hold an event loop. */
+/** No work may block an event loop for 100 ms. A busy machine gets five times that. */
 const MOST_MS = 500;
-/** The later times the code is warm, as in a process that has run for a while. */
+/** Later runs find warm code, as in a process that has run for a while. */
 const ROUNDS = 3;
 const MB = 1024 * 1024;
 const PEM = "-----BEGIN PRIVATE KEY-----";
@@ -42,7 +42,7 @@ afterAll(() => {
   console.info(`Event loops were held for at most\n${sorted.slice(0, 8).join("\n")}`);
 });
 
-/** Does something a few times and fails if it held the event loop of the process each time. */
+/** Repeats an action and fails if it blocked the event loop of the process each time. */
 async function expectShort(name: string, process: TestProcess, work: () => Promise<unknown>): Promise<void> {
   let ms = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -54,7 +54,7 @@ async function expectShort(name: string, process: TestProcess, work: () => Promi
   expect(ms, name).toBeLessThan(MOST_MS);
 }
 
-describe("nothing that a command prints holds the event loop of its worker", () => {
+describe("no output of a command blocks the event loop of its worker", () => {
   const line = (type: string, more: string) => ({ fd: 3, text: `{"type":"${type}",${more}}\n` });
   test.each<[string, object]>([
     ["private keys without a newline", { text: PEM, bytes: 13 * MB }],
@@ -99,13 +99,13 @@ describe("nothing that a command prints holds the event loop of its worker", () 
       const payload = { kind: "print", bytes: 1, until: "/", ...what };
       const jobId = await stage.enqueue("neighbour", payload, { maxAttempts: 1 });
       await stage.settled(jobId, 90_000);
-      // It came to the end of what it prints, also where what it printed fails the job.
+      // The command printed everything, even if its output fails the job.
       expect(await stage.attempts(jobId)).toMatchObject([{ exitCode: 0 }]);
     });
   });
 });
 
-describe("no answer of a webhook's receiver holds the event loop of the worker", async () => {
+describe("no answer of a webhook receiver blocks the event loop of the worker", async () => {
   const builtin = builtinDefinitions.find(({ key }) => key === "deliver-webhook");
   await stage.factory.definition({ key: "deliver-webhook", executor: "webhook", argSchema: builtin?.arg_schema ?? {} });
   const receiver = await startReceiver();
@@ -140,7 +140,7 @@ describe("no answer of a webhook's receiver holds the event loop of the worker",
   });
 });
 
-describe("neither schedules nor events hold the event loop of the scheduler", () => {
+describe("neither schedules nor events block the event loop of the scheduler", () => {
   const schedules = scheduleFixture(stage.database, stage.factory);
   const keyed = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
   const TRIGGERS = 16;
@@ -177,7 +177,7 @@ describe("neither schedules nor events hold the event loop of the scheduler", ()
     });
   });
 
-  test("a schedule with a large template that makes up for many instants", { timeout: 180_000 }, async () => {
+  test("a schedule with a large template that catches up on many instants", { timeout: 180_000 }, async () => {
     const id = await schedules.trigger(stage.scope, {
       schedule_type: "interval",
       interval_ms: 1000,
@@ -189,7 +189,7 @@ describe("neither schedules nor events hold the event loop of the scheduler", ()
       payload_template: { all: keyed(9_000) },
     });
     await expectShort("many instants", scheduler, async () => {
-      // Other instants than before, of the last quarter of an hour.
+      // Instants of the last quarter of an hour that were not used before.
       await stage.database.query(
         `update app.job_triggers set anchor_at = anchor_at + interval '137 ms', is_enabled = true,
            next_run_at = anchor_at + interval '137 ms' + floor(extract(epoch from app.now() - anchor_at) - 900) * interval '1 s'
@@ -213,7 +213,7 @@ describe("neither schedules nor events hold the event loop of the scheduler", ()
     });
   });
 
-  test("events that triggers compare and copy", { timeout: 180_000 }, async () => {
+  test("events with conditions to compare and templates to copy", { timeout: 180_000 }, async () => {
     for (let n = 0; n < 4; n += 1)
       await schedules.trigger(stage.scope, {
         trigger_type: "event",
@@ -234,7 +234,7 @@ describe("neither schedules nor events hold the event loop of the scheduler", ()
         Array.from({ length: 2 }, () => ({ name: "many.keys", data })),
         {},
       );
-      // As an event that a process left when it ended.
+      // Like an event left by a process that ended.
       await stage.database.query("update app.events set status = 'pending' where tenant_id = $1", [
         stage.scope.tenantId,
       ]);

@@ -4,11 +4,11 @@ import { startProcess, waitFor } from "@/lib/testing/processes";
 import { accountsIn } from "@/lib/testing/rows/accounts";
 import { openStage } from "./stage";
 
-/** How long the server takes no connection. */
+/** How long the server has no free connection. */
 const FULL_MS = 3000;
 const NEVER_A_500 = /an uncaught error|"status":500/;
 
-test("R-10 a server that takes no more connections: 503 with Retry-After meanwhile, afterwards all goes on by itself", async () => {
+test("R-10 while the server has no free connection the API answers 503 with Retry-After; afterwards work resumes", async () => {
   const stage = await openStage();
   const { database, scope } = stage;
   const processes = [await stage.startScheduler(), await stage.startWorker()];
@@ -29,7 +29,7 @@ test("R-10 a server that takes no more connections: 503 with Retry-After meanwhi
   expect(first.status).toBe(201);
   await stage.settled(first.id);
 
-  // Only the administrator gets through, as when every connection is taken.
+  // Only the administrator can connect, as when every connection is in use.
   await database.query(`alter database ${database.name} connection limit 0`);
   await database.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
@@ -43,7 +43,7 @@ test("R-10 a server that takes no more connections: 503 with Retry-After meanwhi
     expect(Number(retryAfter)).toBeGreaterThan(0);
   }
 
-  // Due in a moment, so that whoever leads has to make it ready, and a worker to run it.
+  // Due in a moment, so that the leader must promote it and a worker must run it.
   const due = { scheduled_for: new Date(Date.now() + 1000).toISOString() };
   const accepted = await waitFor(
     async () => {

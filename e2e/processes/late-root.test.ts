@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { openStage } from "./stage";
 
-test("a root of PROVIDER_ROOTS that is made after the worker's start is hidden from commands, and the log names it", async () => {
+test("a root of PROVIDER_ROOTS created after the worker's start is hidden from commands and logged", async () => {
   const stage = await openStage();
   await stage.define("seek");
   const root = path.join(stage.base, "providers");

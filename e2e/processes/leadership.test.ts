@@ -55,12 +55,12 @@ async function nextAfter(former: Leader): Promise<{ next: Leader; afterMs: numbe
   return { next, afterMs: Date.now() - began };
 }
 
-test("of three schedulers exactly one leads", async () => {
+test("exactly one of three schedulers leads", async () => {
   const { term } = await leader();
   expect([term, leads(), await lockHolders()]).toEqual([1, 1, 1]);
 });
 
-test("the leader makes the partitions of the coming days, and nothing falls into a DEFAULT one", async () => {
+test("the leader creates the partitions of the coming days, and no row goes to a DEFAULT partition", async () => {
   const made = async () => (await query("select to_regclass($1) as part", [`app.${lastDay}`]))[0]?.part;
   await waitFor(made, { what: "the partition of the seventh day" });
   await stage.enqueue("quick");
@@ -69,7 +69,7 @@ test("the leader makes the partitions of the coming days, and nothing falls into
   }
 });
 
-test("a frozen leader is followed by another one, and writes nothing in its old term when it wakes", async () => {
+test("another scheduler replaces a frozen leader, which writes nothing in its old term when it wakes", async () => {
   const frozen = await leader();
   frozen.process.signal("SIGSTOP");
   const { next, afterMs } = await nextAfter(frozen);
@@ -88,14 +88,14 @@ test("a frozen leader is followed by another one, and writes nothing in its old 
     what: "the old leader's word that it does not lead",
   });
   await waitFor(async () => (await query("select 1 from public.old_term_writes offset 2")).length > 0, {
-    what: "three signs of life",
+    what: "three heartbeats",
   });
   const writers = await query("select distinct term::int as term, leader_id from public.old_term_writes");
   expect(writers).toEqual([{ term: next.term, leader_id: next.leaderId }]);
   expect([(await leader()).leaderId, await lockHolders()]).toEqual([next.leaderId, 1]);
 });
 
-test("a leader that freezes inside a transaction, with its term locked, is followed as soon", async () => {
+test("another scheduler replaces a leader that freezes in a transaction holding its term as quickly", async () => {
   const frozen = await leader();
   const blocker = new pg.Client({ connectionString: stage.database.adminUrl });
   await blocker.connect();
@@ -119,7 +119,7 @@ test("a leader that freezes inside a transaction, with its term locked, is follo
   expect(next.term).toBeGreaterThan(frozen.term);
 });
 
-test("a killed leader is followed by another one", async () => {
+test("another scheduler replaces a killed leader", async () => {
   const killed = await leader();
   killed.process.signal("SIGKILL");
   const { next, afterMs } = await nextAfter(killed);
@@ -128,7 +128,7 @@ test("a killed leader is followed by another one", async () => {
   expect([next.term, await lockHolders()]).toEqual([killed.term + 1, 1]);
 });
 
-test("a leader that is told to stop hands over at once and exits 0", async () => {
+test("a leader that gets SIGTERM hands over at once and exits 0", async () => {
   const stopped = await leader();
   const ended = stopped.process.stop();
   const { afterMs } = await nextAfter(stopped);

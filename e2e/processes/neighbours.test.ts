@@ -8,7 +8,7 @@ import { openStage } from "./stage";
 
 /** Jobs of the other tenant, one after the other. */
 const JOBS = Number(process.env.NEIGHBOUR_JOBS ?? 5);
-/** Promised is a second; a busy machine gets five. */
+/** The guarantee is one second. A busy machine gets five. */
 const MOST_DELAY_MS = 5000;
 const HOSTILE_BYTES = 13 * 1024 * 1024;
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
   usual = median(await times());
 }, 120_000);
 
-describe.skipIf(process.platform !== "linux")("a job of another tenant on the same worker is not kept waiting", () => {
+describe.skipIf(process.platform !== "linux")("a job of another tenant on the same worker is not delayed", () => {
   test.each([
     ["a command that forks without end", { kind: "fork" }],
     ["a command that fills /tmp", { kind: "fill" }],

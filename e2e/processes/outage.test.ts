@@ -11,10 +11,10 @@ import { expectOneEndEach, makeFolder, nothingLeftOf, openStage, readDiary, type
 const ROUNDS = 20;
 const ROUND_MS = 300;
 
-describe("LEASE-25 every connection cut, twenty times, while jobs flow", async () => {
+describe("LEASE-25 every connection is cut twenty times while jobs run", async () => {
   const stage = await openStage();
 
-  test("nothing crashes, nothing is lost, nothing ends twice", async () => {
+  test("no process crashes, no job is lost, no job ends twice", async () => {
     const processes = [await stage.startScheduler(), await stage.startWorker(), await stage.startWorker()];
     const acknowledged = await keepEnqueueing(stage, async (soFar) => {
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -41,7 +41,7 @@ describe("LEASE-25 every connection cut, twenty times, while jobs flow", async (
     console.info(`${acknowledged.length} jobs went through ${ROUNDS} cuts`);
   });
 
-  test("workers listen again: a job starts long before the next poll would find it", async () => {
+  test("workers listen again: a job starts long before the next poll", async () => {
     const listeners = () =>
       stage.database.query(
         `select 1 from pg_stat_activity where datname = current_database()
@@ -52,7 +52,7 @@ describe("LEASE-25 every connection cut, twenty times, while jobs flow", async (
     for (let n = 0; n < 11; n += 1) {
       const job = await stage.settled(await stage.enqueue("quick"));
       waits.push((job.startedAt?.getTime() ?? 0) - job.queuedAt.getTime());
-      await sleep(n * 37); // at many places of the poll's rhythm
+      await sleep(n * 37); // at different phases of the poll interval
     }
     const median = waits.toSorted((a, b) => a - b)[5] ?? Number.NaN;
     console.info(`from enqueue to start: median ${median} ms`);
@@ -60,7 +60,7 @@ describe("LEASE-25 every connection cut, twenty times, while jobs flow", async (
   });
 });
 
-test("LEASE-11 a database that is silent about a lease: its run is stopped before the lease is over", async () => {
+test("LEASE-11 an attempt whose renewal gets no answer is stopped before its lease expires", async () => {
   const stage = await openStage();
   await stage.startScheduler();
   await stage.startWorker();
@@ -82,7 +82,7 @@ test("LEASE-11 a database that is silent about a lease: its run is stopped befor
   expect(lastOfFirst?.at).toBeLessThan(leaseExpiresAt?.getTime() ?? 0);
 });
 
-describe("LEASE-11 the database stopped at once under running jobs", async () => {
+describe("LEASE-11 PostgreSQL stops immediately while jobs run", async () => {
   const home = path.join(makeFolder(), "server");
   mkdirSync(home, { mode: 0o755 });
   const options = { home, password: "of these tests alone", pgBin: process.env.PG_BIN };
@@ -96,7 +96,7 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
   const stage = await openStage({ on: database });
   await stage.define("patient", { commandKey: "act", leaseSeconds: 30 });
 
-  /** A crash of the server, which comes back at the same port after a while. */
+  /** Crashes the server, which starts again on the same port after a while. */
   async function outage(ms: number): Promise<void> {
     const { port } = server;
     process.kill(server.pid, "SIGQUIT");
@@ -108,7 +108,7 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
 
   let processes: TestProcess[] = [];
 
-  test("G-10 with lease left, each job runs once, and what ended meanwhile is recorded afterwards", async () => {
+  test("G-10 while the leases last, each job runs once, and attempts that end meanwhile are recorded afterwards", async () => {
     processes = [await stage.startScheduler(), await stage.startWorker()];
     const [during, after] = [stage.diaryFile("during"), stage.diaryFile("after")];
     const endsDuring = await stage.enqueue("patient", { run_ms: 2000, diary: during });
@@ -127,7 +127,7 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
     await expectOneEndEach(stage, [endsDuring, endsAfter]);
   });
 
-  test("with the lease gone the first run is stopped before a second one begins", async () => {
+  test("when the lease expires, the first attempt is stopped before a second one begins", async () => {
     const diary = stage.diaryFile("gone");
     const jobId = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 100, diary });
     await stage.running(jobId);
@@ -142,7 +142,7 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
     for (const { child, output } of processes) expect(child.exitCode, output()).toBeNull();
   });
 
-  test("OPS-03 SIGTERM while the database is away ends within five seconds", async () => {
+  test("OPS-03 SIGTERM while the database is down ends the processes within five seconds", async () => {
     process.kill(server.pid, "SIGQUIT");
     await server.exited;
     const began = Date.now();
@@ -153,14 +153,14 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
   });
 });
 
-/** Fails when the second attempt began while the first one still did something. */
+/** Fails if the second attempt began before the first one stopped. */
 function expectOneAfterTheOther(diary: string): void {
   const lines = readDiary(diary);
   const timesOf = (wanted: number) => lines.filter(({ attempt }) => attempt === wanted).map(({ at }) => at);
   expect(Math.max(...timesOf(1))).toBeLessThan(Math.min(...timesOf(2)));
 }
 
-/** The server's process that renews the leases of the one worker. */
+/** Returns the server process that renews the leases of the worker. */
 async function renewerOf({ database }: Stage): Promise<number | undefined> {
   const [renewer] = await database.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and application_name = 'leasehold leases'`,
@@ -168,7 +168,7 @@ async function renewerOf({ database }: Stage): Promise<number | undefined> {
   return renewer?.pid;
 }
 
-/** Enqueues until `during` is over; returns the ids that the queue has acknowledged. */
+/** Enqueues until `during` resolves. Returns the acknowledged ids. */
 async function keepEnqueueing(stage: Stage, during: (soFar: string[]) => Promise<void>): Promise<string[]> {
   const acknowledged: string[] = [];
   let over = false;

@@ -5,7 +5,7 @@ import type { TestServer } from "@/lib/testing/server";
 
 const SECRET = "a secret of these tests alone, which opens nothing else";
 
-/** Makes a migrated database to clone, on a server that a test runs for itself and may stop. */
+/** Creates a migrated database to clone, on a server of the test's own that it may stop. */
 export async function makeTemplate(server: EmbeddedServer): Promise<TestServer> {
   const template = "leasehold_test_template";
   const adminUrl = server.adminUrl("postgres");

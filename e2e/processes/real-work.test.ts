@@ -83,9 +83,9 @@ const bytesOf = (facts: ReadonlyMap<string, { size: number }>) =>
   [...facts.values()].reduce((sum, { size }) => sum + size, 0);
 const nothing = { added: 0, changed: 0, removed: 0, unchanged: 0 };
 
-// One folder, one story: each test goes on where the one before it stopped.
-describe("a real folder", () => {
-  test("sync-folder finds in it what find and sha256sum find", async () => {
+// One folder, one story: each test continues where the previous one stopped.
+describe("sync-folder and checksum-report on a real folder", () => {
+  test("sync-folder finds exactly the files that find and sha256sum find", async () => {
     const facts = tree.facts();
     expect(facts.size).toBe(FILES);
     const job = await work("sync-folder", { provider_id: providerId });
@@ -103,7 +103,7 @@ describe("a real folder", () => {
     expect(await database.query("select path, updated_at from app.assets order by path")).toEqual(before);
   });
 
-  test("what was changed, added, renamed, removed or replaced by a link is counted as such", async () => {
+  test("changed, added, renamed and removed files, and files replaced by a link, are counted as such", async () => {
     const at = (name: string) => path.join(tree.folder, name);
     for (const name of ["with spaces.txt", "-rf", "new\nline.md"]) writeFileSync(at(name), "something else");
     for (const name of ["brand new 🆕", "another\nnew"]) writeFileSync(at(name), "new");
@@ -137,7 +137,7 @@ describe("a real folder", () => {
     expect(listed.toSorted()).toEqual([...tree.facts().keys()].toSorted());
   });
 
-  test("checksum-report prints what sha256sum -c accepts", async () => {
+  test("checksum-report prints output that sha256sum -c accepts", async () => {
     const job = await work("checksum-report", { provider_id: providerId });
     expect(job.status, JSON.stringify(job)).toBe("succeeded");
     const facts = tree.facts();
@@ -160,7 +160,7 @@ describe("a real folder", () => {
   });
 });
 
-/** All that a job wrote to its standard output, as the API tells it. */
+/** Returns the standard output of a job from the API. */
 async function printed(jobId: string): Promise<string> {
   const bodies: string[] = [];
   for (let after = ""; ; ) {
@@ -172,7 +172,7 @@ async function printed(jobId: string): Promise<string> {
 }
 
 describe("a real CSV file", () => {
-  test("import-csv takes 50 MB within bounded memory and says which lines it rejects", async () => {
+  test("import-csv imports 50 MB within bounded memory and reports the lines it rejects", async () => {
     const folder = path.join(base, "csv");
     mkdirSync(folder);
     const { rows, rejects } = writeCsv(path.join(folder, "people, all.csv"), 50 * MIB);
@@ -203,7 +203,7 @@ describe("a real CSV file", () => {
   }, 150_000);
 });
 
-/** Writes a CSV of at least that many bytes, every ten-thousandth line of it broken; returns what is in it. */
+/** Writes a CSV of at least that many bytes in which every ten-thousandth line is broken. Returns its counts. */
 function writeCsv(file: string, bytes: number): { rows: number; rejects: number[] } {
   const fd = openSync(file, "w", 0o644);
   const note = "x".repeat(200);

@@ -39,7 +39,7 @@ afterEach(async () => {
   await Promise.all(workers.splice(0).map(({ exited }) => exited));
 });
 
-/** Starts a Python worker and waits until web has heard of it. */
+/** Starts a Python worker and waits until web lists it. */
 async function startPython(label: string, { script = PROBE, concurrency = 4 } = {}): Promise<PythonWorker> {
   const own = { LEASEHOLD_URL: web.url, LEASEHOLD_WORKER_KEY: key, LABEL: label, CONCURRENCY: String(concurrency) };
   const env = { ...plainEnvironment(), ...own };
@@ -70,7 +70,7 @@ const statusOf = async (worker: PythonWorker) =>
   (await listWorkers(stage.factory.platform)).find(({ pid }) => pid === worker.child.pid)?.status;
 
 describe("Z-16 a worker in Python", () => {
-  test("the example in the docs runs a job, with output and result", async () => {
+  test("the example in the docs runs a job and reports its output and result", async () => {
     await startPython("example", { script: "docs/examples/python/summarize_text.py" });
     const id = await stage.enqueue("summarize-text", { text: "one two\nthree\n" });
     const job = await stage.settled(id);
@@ -83,7 +83,7 @@ describe("Z-16 a worker in Python", () => {
     expect([empty.status, empty.errorType, empty.attemptCount]).toEqual(["dead_letter", "invalid_input", 1]);
   });
 
-  test("job.artifact keeps a file of several parts", async () => {
+  test("job.artifact uploads a file in several parts", async () => {
     await startPython("a");
     const job = await stage.settled(await stage.enqueue("probe", { artifact_bytes: 1_200_000 }));
     const sha256 = createHash("sha256").update(Buffer.alloc(1_200_000)).digest("hex");
@@ -94,7 +94,7 @@ describe("Z-16 a worker in Python", () => {
     expect(listed.map(({ name, chunks, size }) => [name, chunks, Number(size)])).toEqual([["zeros", 3, 1_200_000]]);
   });
 
-  test("many jobs end once each, with two workers", async () => {
+  test("two workers end each of many jobs once", async () => {
     await Promise.all([startPython("a"), startPython("b")]);
     const ids = [];
     for (let n = 0; n < 30; n += 1) ids.push(await stage.enqueue("probe", { run_seconds: 0.05 }));
@@ -102,7 +102,7 @@ describe("Z-16 a worker in Python", () => {
     await expectOneEndEach(stage, ids);
   });
 
-  test("fails are tried again, and end as dead letters when the attempts are used up", async () => {
+  test("failed jobs are retried, and end as dead letters after their last attempt", async () => {
     await startPython("a");
     const id = await stage.enqueue("probe", { fail: "it broke", progress: 30 }, { maxAttempts: 2 });
     const job = await stage.settled(id);
@@ -112,7 +112,7 @@ describe("Z-16 a worker in Python", () => {
     expect((await stage.logs(id)).map(({ body }) => body)).toEqual(["attempt 1 says hello", "attempt 2 says hello"]);
   });
 
-  test("an end that is no JSON fails the attempt once, with the reason, and the worker goes on", async () => {
+  test("a result that is not JSON fails the attempt once with the reason, and the worker continues", async () => {
     const worker = await startPython("a");
     const reasons = {
       ...{ object: "TypeError", bytes: "TypeError", nan: "ValueError", circle: "ValueError", key: "TypeError" },
@@ -137,7 +137,7 @@ describe("Z-16 a worker in Python", () => {
     expect(await stage.statuses(later)).toEqual(["snoozed", "succeeded"]);
   });
 
-  test("an end that the server cannot take as it is ends the job at once, with a result or a reason", async () => {
+  test("a result or error that the server refuses ends the job at once, with a shortened result or a reason", async () => {
     await startPython("a");
     const run = async (payload: Record<string, unknown>) =>
       stage.settled(await stage.enqueue("probe", payload, { maxAttempts: 3 }));
@@ -156,7 +156,7 @@ describe("Z-16 a worker in Python", () => {
     expect((await run({ mood: "🎉".repeat(500), flood: 12 })).status).toBe("succeeded");
   });
 
-  test("a canceled job is told to stop, and does", async () => {
+  test("a canceled job is asked to stop, and stops", async () => {
     await startPython("a");
     const diary = stage.diaryFile("cancel");
     const id = await stage.enqueue("probe", { diary, run_seconds: 60 });
@@ -177,8 +177,8 @@ describe("Z-16 a worker in Python", () => {
   });
 });
 
-describe("a Python worker that goes away", () => {
-  test("LEASE-02 killed with -9: another one takes over after the lease, and the attempt counts", async () => {
+describe("a Python worker that stops or freezes", () => {
+  test("LEASE-02 after kill -9 another worker takes over when the lease expires, and the attempt is spent", async () => {
     const first = await startPython("first");
     const diary = stage.diaryFile("killed");
     const until = `${diary}.until`;
@@ -196,8 +196,8 @@ describe("a Python worker that goes away", () => {
     await expectOneEndEach(stage, [id]);
   });
 
-  test("LEASE-01 frozen past its lease: its late end is refused, and it goes on with other work", async () => {
-    // One place, so that no claim of it waits while it is frozen.
+  test("LEASE-01 frozen past its lease, its late end is refused, and it continues with other jobs", async () => {
+    // One slot, so that none of its claims waits while it is frozen.
     const first = await startPython("first", { concurrency: 1 });
     const diary = stage.diaryFile("frozen");
     const until = `${diary}.until`;
@@ -217,7 +217,7 @@ describe("a Python worker that goes away", () => {
     expect(next.result).toEqual({ label: "first", attempt: 1 });
   });
 
-  test("SIGTERM: what runs is given back without an attempt spent, and it leaves with 0", async () => {
+  test("SIGTERM releases running jobs without spending an attempt and exits 0", async () => {
     const first = await startPython("first");
     const diary = stage.diaryFile("drained");
     const until = `${diary}.until`;
@@ -234,7 +234,7 @@ describe("a Python worker that goes away", () => {
     expect(await stage.statuses(id)).toEqual(["released", "succeeded"]);
   });
 
-  test("SIGTERM while it only waits: it leaves at once, and takes nothing with it", async () => {
+  test("SIGTERM while it polls exits at once and claims nothing", async () => {
     const first = await startPython("first");
     const begunAt = Date.now();
     first.child.kill("SIGTERM");
@@ -247,8 +247,8 @@ describe("a Python worker that goes away", () => {
   });
 });
 
-describe("a web process that goes away", () => {
-  test("is waited for: what runs is completed when it is back", async () => {
+describe("a web process that stops", () => {
+  test("the worker waits for it and completes its running job when web is back", async () => {
     const worker = await startPython("a");
     const diary = stage.diaryFile("outage");
     const until = `${diary}.until`;
@@ -264,7 +264,7 @@ describe("a web process that goes away", () => {
     expect(next.status).toBe("succeeded");
   });
 
-  test("a revoked key ends the worker with 1", async () => {
+  test("a revoked key makes the worker exit with 1", async () => {
     const worker = await startPython("a");
     await stage.database.query("update app.api_keys set revoked_at = now()");
     await stage.enqueue("probe", {});

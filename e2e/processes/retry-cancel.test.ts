@@ -23,7 +23,7 @@ afterAll(() => expect(worker.child.exitCode).toBeNull());
 const post = (jobId: string, act: "cancel" | "retry") =>
   web.call("POST", `/api/v1/jobs/${jobId}/${act}`, { key, body: {} });
 
-test("a failing job is tried again after growing delays, ends as a dead letter, and a retry brings it back", async () => {
+test("a failing job is retried after growing delays, ends as a dead letter, and can be retried manually", async () => {
   const jobId = await stage.enqueue("fails", { exit: 3 });
   const ended = await stage.settled(jobId);
   expect([ended.status, ended.attemptCount, ended.errorType]).toEqual(["dead_letter", 3, "unknown"]);
@@ -46,7 +46,7 @@ test("a failing job is tried again after growing delays, ends as a dead letter, 
   expect((await stage.attempts(jobId)).map(({ runNo }) => runNo)).toEqual([1, 1, 1, 2, 2, 2]);
 });
 
-test("cancel sends TERM to the whole process group within two seconds, and nothing is left", async () => {
+test("cancel sends SIGTERM to the whole process group within two seconds, and no process is left", async () => {
   const diary = stage.diaryFile("cancel");
   const jobId = await stage.act({ run_ms: 60_000, diary, child: true });
   await stage.running(jobId);
@@ -64,7 +64,7 @@ test("cancel sends TERM to the whole process group within two seconds, and nothi
   console.info(`TERM came ${(term?.at ?? 0) - canceledAt} ms after the answer to the cancel`);
 });
 
-test("a command that ignores TERM is killed after its grace", async () => {
+test("a command that ignores SIGTERM is killed after its grace period", async () => {
   const diary = stage.diaryFile("stubborn");
   const jobId = await stage.act({ run_ms: 60_000, diary, child: true, on_term: "ignore" });
   await waitFor(() => readDiary(diary).some(({ what }) => what === "tick"));
@@ -78,7 +78,7 @@ test("a command that ignores TERM is killed after its grace", async () => {
   expect(outlived).toBeLessThan(3000);
 });
 
-test("canceled while it waits, a job never runs", async () => {
+test("a job canceled while it waits never runs", async () => {
   const jobId = await stage.act({}, { scheduledFor: new Date(Date.now() + 3_600_000) });
   const answer = await post(jobId, "cancel");
   expect(answer.body.status).toBe("canceled");

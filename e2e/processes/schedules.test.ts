@@ -8,7 +8,7 @@ const stage = await openStage();
 const { database, scope } = stage;
 const { query } = database;
 const schedules = scheduleFixture(database, stage.factory);
-/** Gives a process another idea of what time it is. */
+/** Shifts the clock of a process. */
 const skewed = (ms: number) => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
     `const now = Date.now; Date.now = () => now() + (${ms});`,
@@ -49,7 +49,7 @@ const cutLeadership = () =>
      where l.locktype = 'advisory' and l.granted and a.application_name = 'leasehold leadership' and a.datname = current_database()`,
   );
 
-/** A schedule of each second, all of whose instants are to run. */
+/** A schedule for every second that catches up on all instants. */
 const eachSecond = (columns: Record<string, unknown> = {}) =>
   schedules.trigger(scope, {
     schedule_type: "interval",
@@ -66,7 +66,7 @@ const fires = async (id: string, more: number) => {
   await waitFor(async () => (await count(id)) >= wanted, { withinMs: 30_000, what: `${more} more instants` });
 };
 
-/** Each second from the first to the last has one firing and one job of its own. */
+/** Fails unless each second from the first to the last has one firing and one job. */
 async function expectEachOnce(id: string): Promise<void> {
   await query(
     "update app.job_triggers set is_enabled = false, next_run_at = null, following_run_at = null where id = $1",
@@ -85,7 +85,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
   await start(skewed(-4000));
   await start();
 
-  test("SCHED-13 each instant fires once, and none before the database's clock has reached it", async () => {
+  test("SCHED-13 each instant fires once, and never before the database's clock reaches it", async () => {
     const id = await eachSecond();
     await fires(id, 4);
     const early = await query("select 1 from app.trigger_firings where created_at < fire_at");
@@ -93,7 +93,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
     await expectEachOnce(id);
   });
 
-  test("SCHED-10 a leader whose connections are ended, or that is frozen and wakes, is followed within ten seconds and fires nothing twice", async () => {
+  test("SCHED-10 a leader that loses its connections or freezes is replaced within ten seconds, and no instant fires twice", async () => {
     const id = await eachSecond();
     await fires(id, 1);
     const first = await leader();
@@ -118,7 +118,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
     await expectEachOnce(id);
   });
 
-  test("SCHED-11 a scheduler that leads, loses the lead and leads again within a minute fires each instant once", async () => {
+  test("SCHED-11 a scheduler that loses leadership and regains it within a minute fires each instant once", async () => {
     const id = await eachSecond();
     const first = await leader();
     const terms = () => first.output().match(/"msg":"became leader"/g)?.length ?? 0;
@@ -132,7 +132,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
     await expectEachOnce(id);
   });
 
-  test("SCHED-16 each instant has the template that was saved last, through twenty edits", async () => {
+  test("SCHED-16 each instant uses the template that was saved last, through twenty edits", async () => {
     const id = await eachSecond({ payload_template: { v: 0 } });
     const saved: { v: number; at: Date }[] = [{ v: 0, at: new Date(0) }];
     for (let v = 1; v <= 20; v += 1) {
@@ -151,7 +151,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
     );
     expect(made.length).toBeGreaterThan(3);
     for (const { v, began } of made) {
-      // An edit that was committed while the turn began may or may not be in it.
+      // A turn may or may not see an edit that was committed as it began.
       expect(v).toBeGreaterThanOrEqual(Math.max(...saved.filter(({ at }) => at < began).map((one) => one.v)) - 1);
     }
     expect(made.at(-1)?.v).toBe(20);
@@ -159,7 +159,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
     await expectEachOnce(id);
   });
 
-  test("SCHED-06 a minute's schedule fires within five seconds of the minute, by the clock on the wall, although its scheduler is killed across the border", async () => {
+  test("SCHED-06 a schedule fires within five seconds of its minute, although its scheduler is killed just before and after", async () => {
     const id = await schedules.trigger(scope, {
       overlap_policy: "skip",
       next_run_at: new Date(Math.ceil((Date.now() + 4000) / 60_000) * 60_000),
@@ -190,7 +190,7 @@ describe("with schedulers whose own clocks are four seconds apart", async () => 
     expect([await count(id), (await schedules.jobs(id)).length]).toEqual([1, 1]);
   }, 120_000);
 
-  test("SCHED-18 no timer was longer than a timer can be", async () => {
+  test("SCHED-18 a schedule due in months causes no timer overflow", async () => {
     await schedules.trigger(scope, { cron_expr: "0 0 1 1 *", next_run_at: new Date(Date.now() + 300 * 86_400_000) });
     await sleep(1000);
     for (const one of running) expect(one.output()).not.toMatch(/TimeoutOverflowWarning|MaxListenersExceededWarning/);
@@ -201,7 +201,7 @@ describe("SCHED-05 a scheduler that is killed while it fires", () => {
   test.each([
     ["before its commit", "after:advance_triggers=kill"],
     ["after its commit", "before:wake=kill"],
-  ])("%s: its successor, hours later, makes one job of the instant in all", async (_name, point) => {
+  ])("%s: its successor, hours later, makes one job for the instant", async (_name, point) => {
     await stopAll();
     await query("update app.job_triggers set next_run_at = null, following_run_at = null");
     await schedules.clock("2026-03-02T08:59:58Z");

@@ -33,11 +33,11 @@ type Settings = Record<string, string>;
 interface Way {
   readonly asUser: boolean;
   readonly command: readonly string[];
-  /** Settings besides those of the stage, given a folder for files with secrets. */
+  /** Returns additional settings, given a folder for files with secrets. */
   readonly settings: (config: string) => Settings;
 }
 
-/** As `npm run worker` does it, and as the image does: its entry, and the command of its worker. */
+/** Starts like `npm run worker` and like the image: its entry point and its worker's command. */
 const script = /^exec (.*)$/.exec(JSON.parse(readFileSync("package.json", "utf8")).scripts.worker)?.[1] ?? "";
 const [, entry = "the Dockerfile has no entry"] =
   /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
@@ -62,7 +62,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     settings: (config) => ({ ...secrets, SECRETS_FILE: path.join(config, "worker.env") }),
   },
 };
-/** Secrets in the environment, and no namespace: what must be found then. */
+/** Secrets in the environment without a namespace: the search must find them. */
 const WEAK: Way = {
   asUser: true,
   command: ["node", "dist/test/worker.mjs"],
@@ -115,7 +115,7 @@ interface Sought {
   readonly seen: Readonly<Record<string, number>>;
 }
 
-/** Reading the pipes of a process takes from it what is in them, so only where none is expected to be reached. */
+/** Reading the pipes of a process consumes their contents, so this is only for processes out of reach. */
 async function seek(own: string, pipes = true): Promise<Sought> {
   const jobId = await stage.enqueue("seek", { reversed, folders: [own, tmpdir()], pipes });
   const job = await stage.settled(jobId, 90_000);
@@ -123,9 +123,9 @@ async function seek(own: string, pipes = true): Promise<Sought> {
   return job.result as Sought;
 }
 
-describe.skipIf(process.platform !== "linux")("secrets within a command's reach", () => {
+describe.skipIf(process.platform !== "linux")("secrets that a command could read", () => {
   const ways = Object.entries(WAYS).filter(([, { asUser }]) => asUser || isRoot);
-  test.each(ways)("%s: no process, descriptor or file that a command can read holds one", async (name, way) => {
+  test.each(ways)("%s: no process, descriptor or file that a command can read contains a secret", async (name, way) => {
     const worker = await startWorker(name, way);
     const { found, seen } = await seek(worker.own);
     expect(found).toEqual([]);
@@ -137,14 +137,14 @@ describe.skipIf(process.platform !== "linux")("secrets within a command's reach"
     for (const needle of needles) expect(environ).not.toContain(needle);
   });
 
-  test("a worker without isolation and with secrets in its environment gives them away: this suite finds them", async () => {
+  test("without isolation the worker's secrets are readable, and the search of this suite finds them", async () => {
     const worker = await startWorker("weak", WEAK, { COMMANDS_UNSAFE_IN_PRODUCTION: "true" });
     const { found } = await seek(worker.own, false);
     for (const place of ["environ /proc/", "runtime.json", "worker.env"]) expect(found.join("\n")).toContain(place);
     expect(worker.output()).toContain("commands are not isolated from the worker");
   });
 
-  test("a worker without isolation starts no command in production, and says what commands could read", async () => {
+  test("without isolation a worker in production starts no command and logs what commands could read", async () => {
     const worker = await startWorker("refusing", WEAK);
     expect(worker.output()).toMatch(/commands_could_read":"the environment, memory and open files of the worker/);
     expect(worker.output()).toContain("none is started");

@@ -12,7 +12,7 @@ const DEPLOYS = 5;
 const stage = await openStage();
 await stage.startScheduler();
 
-test("SIGTERM lets short jobs end, gives long ones back unspent, and exits 0 within the grace", async () => {
+test("SIGTERM lets short jobs finish, releases long ones unspent, and exits 0 within the grace period", async () => {
   const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "12" });
   const short = await stage.act({ run_ms: 1500 });
   const long = await stage.act({ run_ms: 60_000, diary: stage.diaryFile("long") });
@@ -39,7 +39,7 @@ test("SIGTERM lets short jobs end, gives long ones back unspent, and exits 0 wit
   for (const id of [long, later]) await stage.cancel(id);
 });
 
-test("a worker that drains hears of a cancel long before it renews its leases", async () => {
+test("a draining worker learns of a cancel long before its next lease renewal", async () => {
   await stage.define("seldom-renewed", { commandKey: "act", leaseSeconds: 90 });
   const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "60" });
   const jobId = await stage.enqueue("seldom-renewed", { run_ms: 120_000 });
@@ -52,7 +52,7 @@ test("a worker that drains hears of a cancel long before it renews its leases", 
   expect(await stage.statuses(jobId)).toEqual(["canceled"]);
 });
 
-test("what a slow database gives to a worker's last claim goes back unspent before the worker leaves", async () => {
+test("jobs that a slow database returns to a worker's last claim are released unspent before the worker exits", async () => {
   const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "40" });
   await stage.settled(await stage.enqueue("quick"));
   const { jobId } = await enqueueJob(stage.factory.web, stage.scope, {
@@ -61,7 +61,7 @@ test("what a slow database gives to a worker's last claim goes back unspent befo
   });
   const locker = new pg.Client({ connectionString: stage.database.adminUrl });
   await locker.connect();
-  // What was accepted is read by claims, and neither by polls nor when a job's time comes.
+  // Claims read app.jobs. Polls and promotions do not.
   await locker.query("begin; lock table app.jobs in access exclusive mode");
   const claiming = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
     and query like 'with picked%'`;
@@ -77,14 +77,14 @@ test("what a slow database gives to a worker's last claim goes back unspent befo
   await stage.cancel(jobId);
 });
 
-test("A-01 a worker that stays over its memory limit lets its jobs end and leaves with 75", async () => {
+test("A-01 a worker that stays over its memory limit finishes its jobs and exits with 75", async () => {
   const worker = await stage.startWorker({ WORKER_MEMORY_LIMIT_MB: "1" });
   const jobId = await stage.act({ run_ms: 11_000 });
   expect(await worker.exited).toEqual({ code: 75, signal: null });
   expect((await stage.read(jobId)).status).toBe("succeeded");
 });
 
-test("LEASE-10 five deploys during a long job leave its three attempts untouched", async () => {
+test("LEASE-10 five deploys during a long job spend none of its three attempts", async () => {
   const jobId = await stage.act({ run_ms: 60_000, from_attempt: DEPLOYS + 1, then_ms: 10 }, { maxAttempts: 3 });
   for (let deploy = 1; deploy <= DEPLOYS; deploy += 1) {
     const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "1" });
@@ -99,13 +99,13 @@ test("LEASE-10 five deploys during a long job leave its three attempts untouched
   await last.stop();
 });
 
-test("OPS-03 a second signal leaves at once, with another code, and leaves no process behind", async () => {
+test("OPS-03 a second signal exits at once with 143 and leaves no process behind", async () => {
   const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "30" });
   const jobId = await stage.act({ run_ms: 60_000, child: true, on_term: "ignore", diary: stage.diaryFile("second") });
   await stage.running(jobId);
   worker.signal("SIGTERM");
   await waitFor(() => worker.output().includes("draining"));
-  await sleep(250); // closer together, two signals count as one wish
+  await sleep(250); // two signals closer together count as one
   expect(worker.child.exitCode).toBeNull();
   worker.signal("SIGTERM");
   const second = Date.now();
@@ -116,7 +116,7 @@ test("OPS-03 a second signal leaves at once, with another code, and leaves no pr
   await stage.cancel(jobId);
 });
 
-test.each(["SIGINT", "SIGHUP"] as const)("OPS-03 an idle worker and %s: exit 0 at once, signed off", async (name) => {
+test.each(["SIGINT", "SIGHUP"] as const)("OPS-03 an idle worker exits 0 within seconds of %s", async (name) => {
   const worker = await stage.startWorker();
   worker.signal(name);
   const began = Date.now();
@@ -126,14 +126,14 @@ test.each(["SIGINT", "SIGHUP"] as const)("OPS-03 an idle worker and %s: exit 0 a
 
 describe("OPS-03 SIGTERM before a process is ready", () => {
   test.each(["worker", "scheduler"] as const)(
-    "at any moment of its start, a %s ends soon and leaves no half-made worker",
+    "a %s terminated at any moment of its start exits soon and leaves no worker row open",
     async (name) => {
       for (const afterMs of [50, 120, 200, 280, 360, 450, 600]) {
         const bare = spawnBare(name, stage.database.adminUrl);
         const { child, output } = bare;
         await sleep(afterMs);
         const { code, signal, tookMs } = await terminate(bare);
-        // Before it has taken over its signals, the signal itself ends it.
+        // Before the process handles signals, the signal itself ends it.
         expect([0, "SIGTERM"], `after ${afterMs} ms: ${output()}`).toContain(signal ?? code);
         expect(tookMs).toBeLessThan(5000);
         expect(output()).not.toMatch(/"level":"(?:error|fatal)"/);
@@ -143,7 +143,7 @@ describe("OPS-03 SIGTERM before a process is ready", () => {
     },
   );
 
-  test("while it waits for a database that is down, a worker ends within five seconds", async () => {
+  test("a worker that waits for a database that is down exits within five seconds", async () => {
     const url = new URL(stage.database.adminUrl);
     url.port = String(await freePort());
     const bare = spawnBare("worker", url.href);

@@ -31,14 +31,14 @@ describe.skipIf(!hasProc)("npm start with DATABASE_URL", () => {
   });
   afterAll(() => server.stop());
 
-  test("refuses --new-demo, which would delete nothing of it", async () => {
+  test("refuses --new-demo, which would delete nothing in that database", async () => {
     const env = { LEASEHOLD_HOME: own, DATABASE_URL: server.adminUrl("leasehold") };
     const refused = npm(["start", "--", "--new-demo"], env);
     expect(await refused.exited).toBe(1);
     expect(refused.output()).toContain("DATABASE_URL names another one");
   });
 
-  test("on another machine needs LEASEHOLD_SECRET, and names it", async () => {
+  test("requires LEASEHOLD_SECRET for a database on another machine, and names it", async () => {
     const refused = npm(["start"], {
       LEASEHOLD_HOME: own,
       DATABASE_URL: "postgresql://root:s3cret@db.invalid/leasehold",
@@ -48,7 +48,7 @@ describe.skipIf(!hasProc)("npm start with DATABASE_URL", () => {
     expect(refused.output()).not.toContain("s3cret");
   });
 
-  test("on this machine makes a secret, starts no server, and seeds no demo", async () => {
+  test("generates a secret for a database on this machine, and neither starts a server nor seeds a demo", async () => {
     const env = { LEASEHOLD_HOME: own, DATABASE_URL: server.adminUrl("leasehold") };
     const started = npm(["start"], env);
     const url = await urlOf(started);

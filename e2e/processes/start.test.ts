@@ -40,7 +40,7 @@ async function ask(text: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** Jobs whose handlers run for a minute and do not hear that they should stop. */
+/** Starts jobs whose handlers run for a minute and ignore the request to stop. */
 async function runDeafJobs(): Promise<void> {
   const { base_url, api_keys } = readJson("demo.json");
   const post = async (route: string, key: string, body: unknown) => {
@@ -67,9 +67,9 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 });
 
-// One installation, one story: each test goes on where the one before it stopped.
+// One installation, one story: each test continues where the previous one stopped.
 describe.skipIf(!hasProc)("npm start", () => {
-  test("brings everything up beside a taken port, and prints the URL that is true", async () => {
+  test("starts all processes although port 3000 is in use, and prints the actual URL", async () => {
     blocker = createServer()
       .on("error", () => {})
       .listen(3000, "127.0.0.1");
@@ -79,7 +79,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     for (const name of ["web", "worker", "scheduler"]) expect(member(name), name).toBeDefined();
   });
 
-  test("writes the demo's logins for its owner alone, in the shape that was promised", () => {
+  test("writes the demo's logins in the documented format, readable by their owner only", () => {
     expect(statSync(path.join(home, "demo.json")).mode & 0o777).toBe(0o600);
     expect(statSync(path.join(home, "runtime.json")).mode & 0o777).toBe(0o600);
     const login = { email: expect.stringContaining("@"), password: expect.stringMatching(/.{16,}/) };
@@ -106,7 +106,7 @@ describe.skipIf(!hasProc)("npm start", () => {
       expect(processesAbout(text)).toEqual([]);
   });
 
-  test("the demo's key opens its tenant and no other", async () => {
+  test("the demo's key opens its own tenant only", async () => {
     const { base_url, api_keys, tenants } = readJson("demo.json");
     const status = async (tenant: string) => {
       const headers = { authorization: `Bearer ${api_keys.acme}`, "x-tenant-id": tenant };
@@ -116,14 +116,14 @@ describe.skipIf(!hasProc)("npm start", () => {
     expect([403, 404]).toContain(await status(tenants.globex.id));
   });
 
-  test("a second one in the same folder says where the first one is", async () => {
+  test("a second start in the same folder reports where the first one runs", async () => {
     const second = npm(["start"], settings);
     expect(await second.exited).toBe(0);
     expect(second.output()).toContain(`already running at ${readJson("runtime.json").web_url}`);
   });
 
   test.each(["worker", "scheduler"])(
-    "npm run %s joins it, and SIGTERM to npm drains it once, to exit 0",
+    "npm run %s joins it, and SIGTERM to npm drains the process once and exits 0",
     async (name) => {
       const joined = npm(["run", name], { ...settings, LOG_FORMAT: "json" });
       await waitFor(() => /"health_?port":\d+/i.test(joined.output()), {
@@ -136,7 +136,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     },
   );
 
-  test("Ctrl-C on npm run worker drains it once, to exit 0", async () => {
+  test("Ctrl-C on npm run worker drains the worker once and exits 0", async () => {
     const joined = npm(["run", "worker"], { ...settings, LOG_FORMAT: "json" });
     await waitFor(() => /"health_?port":\d+/i.test(joined.output()), { withinMs: 20_000, what: "the banner" });
     joined.signalGroup("SIGINT");
@@ -144,7 +144,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     expect(joined.output().match(/"msg":"draining"/g)).toHaveLength(1);
   });
 
-  test("a killed worker is started again", async () => {
+  test("a killed worker is restarted", async () => {
     const before = member("worker");
     kill(before);
     const after = await waitFor(() => {
@@ -155,7 +155,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     expect(run.output()).toContain("starting it again");
   });
 
-  test("SIGTERM to npm stops everything, and nothing survives", async () => {
+  test("SIGTERM to npm stops all processes", async () => {
     await ask("create table public.kept as select 42 as n");
     run.signal("SIGTERM");
     await run.exited;
@@ -181,7 +181,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test("kill -9 of the supervisor leaves nothing, and the next start finds its way", async () => {
+  test("kill -9 of the supervisor leaves no process, and the next start works", async () => {
     await start();
     process.kill(readJson("runtime.json").supervisor_pid, "SIGKILL");
     await run.exited;
@@ -190,7 +190,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     expect(await ask("select n from public.kept")).toEqual([{ n: 42 }]);
   });
 
-  test("a worker that keeps crashing is restarted with growing pauses, and the others go on", async () => {
+  test("a worker that keeps crashing is restarted with growing pauses, and the other processes keep running", async () => {
     const { web_url, supervisor_pid } = readJson("runtime.json");
     const others = ["web", "scheduler"].map((name) => member(name)?.pid);
     let last = 0;
@@ -213,7 +213,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test("a missing allow-list keeps only the worker from starting, until the file is there", async () => {
+  test("without a commands file only the worker does not start, until the file exists", async () => {
     const file = path.join(base, "commands.json");
     const url = await start({ COMMANDS_FILE: file });
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -225,21 +225,24 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test.each(["web", "postgres"])("a crash of %s stops everything in seconds, whatever jobs run", async (name) => {
-    await start();
-    const victim =
-      name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));
-    if (name === "postgres") await runDeafJobs();
-    const killedAt = Date.now();
-    kill(victim);
-    expect(await run.exited).toBe(1);
-    // The grace of thirty seconds is not for jobs whose end nobody can store.
-    expect(Date.now() - killedAt).toBeLessThan(20_000);
-    expect(run.output()).toMatch(/ended unexpectedly/);
-    await nothingLeft();
-  });
+  test.each(["web", "postgres"])(
+    "a crash of %s stops all processes within seconds, even while jobs run",
+    async (name) => {
+      await start();
+      const victim =
+        name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));
+      if (name === "postgres") await runDeafJobs();
+      const killedAt = Date.now();
+      kill(victim);
+      expect(await run.exited).toBe(1);
+      // Without a database the ends of jobs cannot be stored, so the grace of thirty seconds does not apply.
+      expect(Date.now() - killedAt).toBeLessThan(20_000);
+      expect(run.output()).toMatch(/ended unexpectedly/);
+      await nothingLeft();
+    },
+  );
 
-  test("--new-demo deletes the demo's data and makes a new one, with logins of its own", async () => {
+  test("--new-demo deletes the demo's data and creates a new demo with its own logins", async () => {
     const { users } = readJson("demo.json");
     run = npm(["start", "--", "--new-demo"], settings);
     await urlOf(run);
@@ -251,7 +254,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test("a taken PORT that was asked for is an error that names it", async () => {
+  test("a requested PORT that is in use is an error that names it", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));
     const { port } = taken.address() as { port: number };
@@ -262,7 +265,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test("npm run worker without anything to join says what is missing", async () => {
+  test("npm run worker without an installation to join reports what is missing", async () => {
     const lonely = npm(["run", "worker"], settings);
     expect(await lonely.exited).toBe(1);
     expect(lonely.output()).toContain("DATABASE_URL is not set");

@@ -11,7 +11,7 @@ const CANARY = "canary-c41f07";
 const UNFILTERED = { LEASEHOLD_TEST_NO_TENANT_FILTER: "1" };
 const BROWSER = { accept: "text/html" };
 
-// The stage's own tenant is A, whose data nobody else may see; B is who looks.
+// The stage's own tenant is A. Tenant B must not see its data.
 const stage = await openStage();
 const make = accountsIn(stage.database);
 const a = { id: stage.scope.tenantId, slug: "acme" };
@@ -38,7 +38,7 @@ beforeAll(async () => {
   mine = await enqueueInB();
 });
 
-/** Rows as a folder's inventory and an imported list would leave them. */
+/** Inserts rows as an inventory and an import would. */
 async function addFiles(tenantId: string, name: string): Promise<void> {
   await stage.database.query(
     `with provider as (
@@ -61,7 +61,7 @@ const reads = Object.entries(ROUTES)
   .map(([path]) => path);
 const foreign = () => [CANARY, a.id, ...Object.values(jobs)];
 
-/** Every way to ask a route for what is A's. */
+/** Every request of a route that could return data of A. */
 function addresses(path: string): string[] {
   const filled = path.includes("[jobId]")
     ? Object.values(jobs).map((id) => path.replace("[jobId]", id))
@@ -78,14 +78,14 @@ function addresses(path: string): string[] {
 }
 
 function expectNothingOfA(text: string, asked: string): void {
-  // An address that was asked for may be told back.
+  // An answer may repeat words of the requested address.
   const told = foreign().filter((word) => !asked.includes(word));
   for (const word of told)
     expect(text.includes(word), `${word} in the answer to ${asked}: ${text.slice(0, 500)}`).toBe(false);
 }
 
 describe("TENANT-08 with row security alone, B sees nothing of A", () => {
-  test("what B must not see is there to be seen: A's own key finds the canary on every route that has it", async () => {
+  test("A's own key finds the canary on every route that returns it", async () => {
     const job = `/api/v1/jobs/${jobs.failed}`;
     for (const path of [
       "/api/v1/jobs",
@@ -99,7 +99,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     }
   });
 
-  test("not on any GET route on disk, with a key or a session, whichever tenant it names", async () => {
+  test("the canary is on no GET route, with a key or a session, whichever tenant B names", async () => {
     const cookie = await web.login(ofB);
     const callers = [{ key: keyB }, { cookie }, { cookie, tenant: "globex" }, { cookie, tenant: "acme" }];
     let answered = 0;
@@ -120,7 +120,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     ]);
   });
 
-  test("not on any page", async () => {
+  test("the canary is on no page", async () => {
     const cookie = await web.login(ofB);
     const pages = ["", "/select-tenant", "/platform/workers", "/login"].concat(
       ...["acme", "globex"].map((slug) =>
@@ -135,7 +135,7 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     expect((await web.call("GET", "/t/globex/jobs", { cookie, headers: BROWSER })).text).toContain(mine);
   });
 
-  test("not in the live stream, which does tell B of its own", async () => {
+  test("the live stream sends B its own jobs only", async () => {
     const controller = new AbortController();
     const response = await fetch(`${web.url}/api/v1/jobs/stream`, {
       headers: { authorization: `Bearer ${keyB}` },
@@ -152,14 +152,14 @@ describe("TENANT-08 with row security alone, B sees nothing of A", () => {
     await stage.settled(foreignJob);
     const own = await enqueueInB();
     await waitFor(() => heard.includes(own), { what: "the event of B's own job" });
-    await sleep(1000); // what came late would come now
+    await sleep(1000); // a late event would arrive now
     controller.abort();
     await reading;
     expectNothingOfA(heard, "the stream");
     expect(heard).not.toContain(foreignJob);
   });
 
-  test("and it is that wall which holds: with it taken down, the canary shows", async () => {
+  test("without row security the canary appears, so row security alone hides it", async () => {
     await stage.database.query("alter table app.assets no force row level security, disable row level security");
     expect((await web.call("GET", "/api/v1/assets", { key: keyB })).text).toContain(CANARY);
   });

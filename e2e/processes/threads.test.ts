@@ -35,7 +35,7 @@ const burning = (jobId: string) =>
     what: `progress of ${jobId}`,
   });
 
-test("what find-similar finds is the job's result", async () => {
+test("the pairs that find-similar finds are the job's result", async () => {
   const job = await stage.settled(await compare("few.csv"), 60_000);
   expect([job.status, job.result]).toEqual([
     "succeeded",
@@ -50,7 +50,7 @@ test("what find-similar finds is the job's result", async () => {
   ]);
 });
 
-test("LEASE-01 a handler that computes without a pause keeps its lease, and holds nothing else up", async () => {
+test("LEASE-01 a handler that computes without a pause keeps its lease and delays no other job", async () => {
   const burner = await compare("many.csv");
   await burning(burner);
   const startedAt = Date.now();
@@ -62,7 +62,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease, and hold
     ),
   );
   expect(Math.max(...waits)).toBeLessThan(20_000);
-  // Its lease of thirty seconds would be over if nobody had renewed it.
+  // Without a renewal its lease of thirty seconds would have expired.
   await stage.database.query(
     "update app.live_jobs set lease_expires_at = least(lease_expires_at, app.now() + interval '12 s') where job_id = $1",
     [burner],
@@ -86,7 +86,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease, and hold
   expect(worker.child.exitCode).toBeNull();
 });
 
-test("LEASE-10 a worker that is told to stop ends the thread after its grace, and gives the job back", async () => {
+test("LEASE-10 a worker that gets SIGTERM ends the thread after the grace period and releases the job", async () => {
   const burner = await compare("many.csv");
   await burning(burner);
   const exited = new Promise((resolve) => worker.child.once("exit", (code) => resolve(code)));

@@ -67,11 +67,11 @@ function addOddities(folder: string): Server {
   symlinkSync(path.join(folder, "large"), path.join(folder, "link to a file"));
   symlinkSync("/etc", path.join(folder, "link to a folder"));
   execFileSync("mkfifo", [path.join(folder, "pipe")]);
-  writeFileSync(Buffer.concat([Buffer.from(`${folder}/not UTF-8 `), Buffer.from([0xff, 0xfe])]), "nobody lists me");
-  writeFileSync(path.join(folder, "unreadable"), "nobody reads me");
+  writeFileSync(Buffer.concat([Buffer.from(`${folder}/not UTF-8 `), Buffer.from([0xff, 0xfe])]), "never listed");
+  writeFileSync(path.join(folder, "unreadable"), "never read");
   chmodSync(path.join(folder, "unreadable"), 0o000);
   mkdirSync(path.join(folder, "closed"));
-  writeFileSync(path.join(folder, "closed/inside"), "nobody comes here", { mode: 0o000 });
+  writeFileSync(path.join(folder, "closed/inside"), "never entered", { mode: 0o000 });
   chmodSync(path.join(folder, "closed"), 0o000);
   // A socket's path must be short, so it is bound from within the folder.
   const here = process.cwd();

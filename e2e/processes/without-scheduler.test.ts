@@ -6,10 +6,10 @@ import { nothingLeftOf, openStage, type Stage } from "./stage";
 const WINDOW_MS = 30_000;
 const MOST_A_MINUTE = 70;
 
-// Each waits for something else, in a database of its own: they wait together.
+// The tests wait at the same time, each in its own database.
 const [lonely, leaderless, idle] = [await openStage(), await openStage(), await openStage()];
 
-test.concurrent("a lone worker makes due jobs ready and takes expired leases back", async () => {
+test.concurrent("a worker without a scheduler promotes due jobs and rescues expired leases", async () => {
   const stage = lonely;
   const first = await stage.startWorker();
   const lost = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 10 });
@@ -32,7 +32,7 @@ test.concurrent("a lone worker makes due jobs ready and takes expired leases bac
   await worker.stop();
 });
 
-test.concurrent("workers stand in when the leader has gone silent", async () => {
+test.concurrent("workers stand in for a leader whose heartbeat stopped", async () => {
   const stage = leaderless;
   const scheduler = await stage.startScheduler();
   await waitFor(() => scheduler.output().includes('"became leader"'), { what: "a leader" });
@@ -51,7 +51,7 @@ test.concurrent("an idle worker beside a live leader makes at most 70 statements
   await stage.database.query("create extension if not exists pg_stat_statements");
   await stage.startScheduler();
   await stage.startWorker();
-  // It has done something before it idles, so that every part of it is awake.
+  // The worker has run a job before it idles, so that all of its parts have started.
   expect((await stage.settled(await stage.enqueue("quick"))).status).toBe("succeeded");
   await sleep(3000);
   const before = await statements(stage);
@@ -66,7 +66,7 @@ test.concurrent("an idle worker beside a live leader makes at most 70 statements
   expect(aMinute).toBeGreaterThan(0);
 });
 
-/** Calls of everything that a worker process does in this database, by statement. */
+/** Returns the calls of a worker process in this database, by statement. */
 async function statements(stage: Stage): Promise<Map<string, number>> {
   const rows = await stage.database.query<{ text: string; calls: number }>(
     `select left(query, 80) as text, sum(calls)::int as calls from pg_stat_statements

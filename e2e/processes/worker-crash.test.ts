@@ -35,7 +35,7 @@ async function kill(worker: TestProcess): Promise<void> {
 }
 
 describe("kill -9 of a worker", () => {
-  test("LEASE-06 in the middle of sync-folder leaves no child; another worker finishes the job once", async () => {
+  test("LEASE-06 during sync-folder leaves no child process, and another worker finishes the job once", async () => {
     const { providerId, count } = await makeProvider();
     const jobId = await stage.enqueue("sync-folder", { provider_id: providerId });
     const real = { COMMANDS_FILE: path.resolve("jobs/commands.json") };
@@ -69,7 +69,7 @@ describe("kill -9 of a worker", () => {
     await expectOneEndEach(stage, [jobId]);
   });
 
-  test("LEASE-06 a worker of the same name that starts at once does not keep the dead one's jobs alive", async () => {
+  test("LEASE-06 a worker that starts at once under the same name does not renew the dead worker's leases", async () => {
     const diary = stage.diaryFile("same-name");
     const jobId = await stage.act({ diary, run_ms: 60_000, from_attempt: 2, then_ms: 100 });
     const first = await startWorker({ WORKER_LABEL: "the-one" });
@@ -85,8 +85,8 @@ describe("kill -9 of a worker", () => {
   });
 });
 
-describe("a worker that was stopped and wakes after its leases", () => {
-  test("LEASE-01 cannot complete, fail, log to or go on with its jobs", async () => {
+describe("a worker that is stopped and resumes after its leases expired", () => {
+  test("LEASE-01 cannot complete, fail, log to or continue its jobs", async () => {
     const first = await startWorker();
     const long = { run_ms: 60_000, from_attempt: 2, then_ms: 50 };
     const jobs = {
@@ -105,7 +105,7 @@ describe("a worker that was stopped and wakes after its leases", () => {
 
     first.signal("SIGCONT");
     for (const id of ids) await nothingLeftOf(id);
-    await waitFor(() => first.output().match(/lease was lost/g)?.length === ids.length, {
+    await waitFor(() => first.output().match(/lease lost/g)?.length === ids.length, {
       what: "the worker's word that its leases are lost",
     });
     expect(await everything(ids)).toEqual(before);
@@ -123,7 +123,7 @@ describe("a worker that was stopped and wakes after its leases", () => {
   });
 });
 
-/** All that a worker could write about jobs. */
+/** Returns all rows that a worker could write about jobs. */
 async function everything(ids: readonly string[]): Promise<unknown> {
   const all = async (table: string) =>
     stage.database.query(`select t::text as row from app.${table} t where job_id = any ($1::uuid[]) order by 1`, [ids]);
@@ -135,7 +135,7 @@ async function outcomes(jobs: Record<string, string>): Promise<Record<string, st
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** A registered folder whose walk shows its first rows soon and then takes seconds: big files come last. */
+/** Registers a folder whose walk returns its first rows at once and then takes seconds, because big files come last. */
 async function makeProvider(): Promise<{ providerId: string; count: number }> {
   const folder = path.join(stage.base, "files");
   mkdirSync(folder);

@@ -10,7 +10,7 @@ await stage.define("counts", {
 await stage.startScheduler();
 await stage.startWorker();
 
-test("A-04 results go from job to job through real processes, and one that does not fit fails where it is used", async () => {
+test("A-04 results pass from job to job, and a result that does not match fails the job that uses it", async () => {
   const enqueued = await enqueueJobs(stage.factory.web, stage.scope, [
     { definitionKey: "act", ref: "first", payload: { result: { n: 7, word: "seven" } } },
     {

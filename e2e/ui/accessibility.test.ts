@@ -99,21 +99,21 @@ const VIEWS: readonly View[] = [
     ready: "tr[data-job-id]",
     open: (page) => page.getByRole("button", { name: "Note and history of speak" }).first().click(),
   },
-  { name: "no dead letters", path: "/t/globex/jobs/dead-letters", ready: "text=Nothing waits here" },
+  { name: "no dead letters", path: "/t/globex/jobs/dead-letters", ready: "text=No dead letters" },
   { name: "bulk actions", path: "/t/acme/jobs/actions", ready: "text=finished" },
   { name: "no bulk actions", path: "/t/globex/jobs/actions", ready: "text=No bulk action yet" },
-  { name: "one bulk action", path: `/t/acme/jobs/actions/${action}`, ready: "text=What became of each job" },
+  { name: "one bulk action", path: `/t/acme/jobs/actions/${action}`, ready: "text=Result for each job" },
   { name: "triggers", path: "/t/acme/jobs/triggers", ready: "tr[data-trigger-id]" },
   { name: "no triggers", path: "/t/globex/jobs/triggers", ready: "text=No triggers yet" },
-  { name: "one trigger", path: `/t/acme/jobs/triggers/${trigger}`, ready: "text=run by hand" },
+  { name: "one trigger", path: `/t/acme/jobs/triggers/${trigger}`, ready: "text=manual run" },
   { name: "new trigger", path: "/t/acme/jobs/triggers/new", ready: "text=In its zone", open: openMore },
   {
     name: "run a trigger",
     path: `/t/acme/jobs/triggers/${trigger}`,
-    ready: "text=run by hand",
+    ready: "text=manual run",
     open: (page) => page.getByRole("button", { name: "Run now" }).click(),
   },
-  { name: "trying an event", path: `/t/acme/jobs/triggers/${listener}`, ready: "text=does not hold" },
+  { name: "trying an event", path: `/t/acme/jobs/triggers/${listener}`, ready: "text=is false" },
   { name: "events", path: "/t/acme/jobs/events", ready: "tr[data-event-id]" },
   { name: "one event", path: `/t/acme/jobs/events?event=${event}`, ready: "text=did not match" },
   {
@@ -144,14 +144,14 @@ const VIEWS: readonly View[] = [
     ready: "text=billing-sync",
     open: (page) => page.getByRole("button", { name: "New limit" }).click(),
   },
-  { name: "change password", path: "/account/password", ready: "text=Present password" },
+  { name: "change password", path: "/account/password", ready: "text=Current password" },
   { name: "API reference", path: "/docs/api", ready: "text=Authentication", alike: "main section > section" },
   { name: "errors", path: "/docs/errors", ready: "text=Errors of the API" },
   { name: "one error", path: "/docs/errors/state-conflict", ready: "text=All errors" },
-  { name: "no such page", path: "/nowhere", ready: "text=Nothing here" },
+  { name: "no such page", path: "/nowhere", ready: "text=Page not found" },
 ];
 
-test("no page has an accessibility violation, or is wider than the window, in light and dark, at 375 and 1280 pixels", async () => {
+test("no page has an accessibility violation or overflows the window, in light and dark, at 375 and 1280 pixels", async () => {
   const { page, context } = await stage.signIn(stage.people.superAdmin, { viewport: NARROW });
   const found: string[] = [];
   for (const view of VIEWS) {
@@ -169,7 +169,7 @@ test("no page has an accessibility violation, or is wider than the window, in li
   expect(found).toEqual([]);
 }, 600_000);
 
-test("a status is a word and an icon, not a colour alone", async () => {
+test("a status is shown by a word and an icon, not by colour alone", async () => {
   const { page, context } = await stage.signIn(stage.people.admin);
   const badge = page.locator(`tr[data-job-id="${failed}"] td`).nth(1);
   await badge.getByText("Dead letter").waitFor();

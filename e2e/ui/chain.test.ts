@@ -43,7 +43,7 @@ interface Line {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** The receiver of the documentation, which answers 401 to what is not signed with the secret. */
+/** The receiver of the documentation, which answers 401 to messages not signed with the secret. */
 function startReceiver(secret: string, port: string) {
   const lines: Line[] = [];
   const child: ChildProcess = spawn(process.execPath, ["docs/examples/webhook-receiver.mjs", port], {
@@ -55,7 +55,7 @@ function startReceiver(secret: string, port: string) {
   return lines;
 }
 
-/** A port that is free now. */
+/** Returns a free port. */
 async function freePort(): Promise<string> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -64,7 +64,7 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-test("Z-05 an image that is put into a folder ends as a signed webhook, and is one chain in the browser", async () => {
+test("Z-05 an image put into a folder causes a signed webhook, and the browser shows it as one chain", async () => {
   await Promise.all(["sync-folder", "deliver-webhook"].map(define));
   const provider = await stage.api<Provider>("POST", "/admin/providers", {
     key: platformKey,
@@ -86,7 +86,7 @@ test("Z-05 an image that is put into a folder ends as a signed webhook, and is o
     payload_template: { provider_id: "{{event.provider_id}}", path_prefix: "{{event.folder_path}}" },
   });
   await trigger({
-    label: "Tell of new images",
+    label: "Announce new images",
     event_name: "images.ingest.completed",
     definition_key: "deliver-webhook",
     payload_template: {
@@ -95,7 +95,7 @@ test("Z-05 an image that is put into a folder ends as a signed webhook, and is o
       data: { images_added: "{{event.images_added}}", correlation_id: "{{meta.correlation_id}}" },
     },
   });
-  // The first look is where the folder starts from.
+  // The first scan records the folder's initial state.
   const watched = () =>
     stage.database.query("select 1 from app.provider_watches where provider_id = $1", [provider.id]);
   await waitFor(async () => (await watched()).length === 1, { withinMs: 30_000, what: "the first look at the folder" });
@@ -133,7 +133,7 @@ test("Z-05 an image that is put into a folder ends as a signed webhook, and is o
   );
   await panel.getByRole("link", { name: "images.ingest.completed" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("region", { name: "What it started" }).getByText("Tell of new images").waitFor();
+  await dialog.getByRole("region", { name: "What it started" }).getByText("Announce new images").waitFor();
   await dialog.getByRole("region", { name: "Chain" }).getByRole("link", { name: "sync-folder" }).click();
   await page.getByRole("heading", { name: "sync-folder", level: 1 }).waitFor();
   await page.getByRole("link", { name: "an event" }).first().waitFor();

@@ -16,7 +16,7 @@ const read = (id: string) =>
 const state = (page: Page) => page.getByRole("region", { name: "State" });
 const ofTag = (tag: string) => ({ ...LATER, correlation_id: tag });
 
-describe("a job that waits", () => {
+describe("a waiting job", () => {
   test("is paused and resumed on its page", async () => {
     const { id } = await stage.enqueue({ lines: [] }, LATER);
     const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
@@ -29,7 +29,7 @@ describe("a job that waits", () => {
     await context.close();
   });
 
-  test("gets another priority and time; what is wrong is said at its field", async () => {
+  test("gets another priority and time; errors are shown at their field", async () => {
     const { id } = await stage.enqueue({ lines: [] }, LATER);
     const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
     await page.getByRole("button", { name: "Change", exact: true }).click();
@@ -47,7 +47,7 @@ describe("a job that waits", () => {
   });
 });
 
-test("a job that failed is edited and retried as a new, linked job", async () => {
+test("a failed job is edited and retried as a new, linked job", async () => {
   const { id } = await stage.enqueue({ lines: ["about to fail"], exit: 3 });
   await stage.settled(id);
   const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
@@ -74,7 +74,7 @@ test("a job that failed is edited and retried as a new, linked job", async () =>
 });
 
 describe("many jobs", () => {
-  test("chosen rows are paused together, after a count of what will be done", async () => {
+  test("selected rows are paused together after a count of the affected jobs", async () => {
     const jobs = [];
     for (const tag of ["a", "b"]) jobs.push(await stage.enqueue({ lines: [] }, ofTag(tag)));
     const { page, context } = await stage.signIn(stage.people.admin);
@@ -86,7 +86,7 @@ describe("many jobs", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("2 jobs").first().waitFor();
     await dialog.getByRole("button", { name: "Pause 2 jobs" }).click();
-    const progress = page.getByRole("region", { name: "Action under way" });
+    const progress = page.getByRole("region", { name: "Action in progress" });
     await progress.getByText("finished: 2 done").waitFor();
     for (const { id } of jobs) expect((await read(id)).status).toBe("paused");
     await progress.getByRole("link", { name: "Details" }).click();
@@ -95,7 +95,7 @@ describe("many jobs", () => {
     await context.close();
   });
 
-  test("all that match the filter are canceled, also those on other pages, and no others", async () => {
+  test("all jobs that match the filter are canceled, also on other pages, and no others", async () => {
     await stage.api("POST", "/admin/jobs/definitions", {
       key: stage.keys.platform,
       body: { key: "crowd", command_key: "speak", arg_schema: {} },
@@ -125,7 +125,7 @@ describe("many jobs", () => {
   });
 });
 
-test("a dead letter is marked, noted and put back", async () => {
+test("a dead letter is triaged, annotated and redriven", async () => {
   const { id } = await stage.enqueue({ lines: ["bad"], exit: 4 });
   await stage.settled(id);
   const { page, context } = await stage.signIn(stage.people.admin);
@@ -149,7 +149,7 @@ test("a dead letter is marked, noted and put back", async () => {
   await context.close();
 });
 
-test("all dead letters that match are put back together", async () => {
+test("all dead letters that match are redriven together", async () => {
   const { id } = await stage.enqueue({ lines: ["bad again"], exit: 5 });
   await stage.settled(id);
   const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs/dead-letters" });
@@ -163,7 +163,7 @@ test("all dead letters that match are put back together", async () => {
   await context.close();
 });
 
-test("a viewer sees all of it and can do none of it", async () => {
+test("a viewer sees every control disabled, with the reason", async () => {
   const waiting = await stage.enqueue({ lines: [] }, LATER);
   const { id: failed } = await stage.enqueue({ lines: ["bad"], exit: 6 });
   await stage.settled(failed);

@@ -19,7 +19,7 @@ const listener = await stage.api<Trigger>("POST", "/jobs/triggers", {
 });
 
 describe("the page of events", () => {
-  test("sends one, and shows what it started", async () => {
+  test("sends an event and shows what it started", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: EVENTS });
     await page.getByText("No events yet").waitFor();
     await page.getByRole("button", { name: "Send event" }).click();
@@ -46,11 +46,11 @@ describe("the page of events", () => {
     await context.close();
   });
 
-  test("says which condition kept an event from starting anything, and when nobody listens", async () => {
+  test("shows which condition failed for an event, and when no trigger matches its name", async () => {
     await stage.api("POST", "/events", { key, body: { name: "user.created", data: { plan: "free" } } });
     await stage.api("POST", "/events", { key, body: { name: "user.gone" } });
     const { page, context } = await stage.signIn(stage.people.viewer, { at: EVENTS });
-    await page.getByText("No trigger that is switched on listens to this name").waitFor();
+    await page.getByText("No enabled trigger listens to this name").waitFor();
     const row = page.getByRole("row").filter({ hasText: "No trigger matched" });
     await row.getByRole("button", { name: "user.created" }).click();
     const missed = page.getByRole("list", { name: "Triggers that did not match" });
@@ -58,7 +58,7 @@ describe("the page of events", () => {
     await context.close();
   });
 
-  test("a trigger is tried with an event before it is sent for real", async () => {
+  test("a trigger is tested with an event before the event is sent", async () => {
     const count = async () =>
       (await stage.api<EventList>("GET", "/events?limit=200", { key })).data.filter(
         ({ name }) => name === listener.event_name,
@@ -66,7 +66,7 @@ describe("the page of events", () => {
     const before = await count();
     const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/triggers/${listener.id}` });
     const tried = page.getByRole("region", { name: "Try an event" });
-    await tried.getByText("No match. Its condition does not hold.").waitFor();
+    await tried.getByText("No match. Its condition is false.").waitFor();
     await tried.getByLabel("Event data").fill('{"plan": "pro", "name": "Grace"}');
     await tried.getByText("Matches: starts a speak job.").waitFor();
     await tried.getByText("hello Grace").waitFor();

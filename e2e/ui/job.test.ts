@@ -13,7 +13,7 @@ interface Moved {
 const stage = await openStage();
 
 describe("a job in the browser", () => {
-  test("is written in the form of its definition, runs, and shows what it printed and was given", async () => {
+  test("is created with the form of its definition, runs, and shows its output and payload", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await page.getByRole("button", { name: "New job" }).click();
     const dialog = page.getByRole("dialog", { name: "New job" });
@@ -29,7 +29,7 @@ describe("a job in the browser", () => {
     await context.close();
   });
 
-  test("what is wrong is said at its field, by the browser and by the server", async () => {
+  test("errors are shown at their field, from the browser and from the server", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await page.getByRole("button", { name: "New job" }).click();
     await page.getByRole("button", { name: "Enqueue job" }).click();
@@ -42,7 +42,7 @@ describe("a job in the browser", () => {
     await context.close();
   });
 
-  test("UI-08 a double click and an impatient Enter make one job", async () => {
+  test("UI-08 a double click and repeated Enter create one job", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await context.route("**/api/v1/jobs", async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -62,7 +62,7 @@ describe("a job in the browser", () => {
     await context.close();
   });
 
-  test("UI-08 an answer that was lost is asked for again under the same key, and makes no second job", async () => {
+  test("UI-08 a request without an answer is sent again with the same key and creates no second job", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     let lost = 0;
     await context.route("**/api/v1/jobs", async (route) => {
@@ -84,7 +84,7 @@ describe("a job in the browser", () => {
     await context.close();
   });
 
-  test("prints before the reader's eyes, and ends when it is canceled", async () => {
+  test("shows its output while it runs, and ends when it is canceled", async () => {
     const { id } = await stage.enqueue({ lines: ["begin"], then_count_to: 1000, every_ms: 100 });
     const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}?tab=output` });
     await page.getByText("count 5", { exact: true }).waitFor();
@@ -96,7 +96,7 @@ describe("a job in the browser", () => {
     await context.close();
   });
 
-  test("UI-08 cancel of a job that has just succeeded shows what really became of it", async () => {
+  test("UI-08 canceling a job that has just succeeded reports the error and keeps its status", async () => {
     const { id } = await stage.enqueue({ lines: ["done"] }, { scheduled_for: "2090-01-01T00:00:00Z" });
     const { page, context } = await stage.signIn(stage.people.admin);
     await rowOf(page, id).waitFor();
@@ -121,7 +121,7 @@ describe("a job in the browser", () => {
     await context.close();
   });
 
-  test("that failed for good shows why, and is brought back from the browser", async () => {
+  test("that failed permanently shows why, and can be retried in the browser", async () => {
     const { id } = await stage.enqueue({ lines: ["about to fail"], exit: 3 });
     await stage.settled(id);
     const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
@@ -130,13 +130,13 @@ describe("a job in the browser", () => {
     await page.getByRole("button", { name: "Retry", exact: true }).click();
     await state.getByText(/run 2/).waitFor();
     await state.getByText("Dead letter").waitFor();
-    // Shown by itself soon after the reader's own retry, and offered later.
+    // Shown automatically soon after the reader's own retry, and offered later.
     const shown = page.getByRole("heading", { name: "#2" });
     await shown.or(page.getByRole("button", { name: "1 new attempt – show" })).waitFor();
     await context.close();
   });
 
-  test("nothing on its page moves while it runs, fails and is tried again, and a new attempt waits to be shown", async () => {
+  test("its page does not move while it runs, fails and is retried, and a new attempt waits to be shown", async () => {
     const admin = await stage.make.user({ roles: { [stage.acme.id]: "admin" } });
     const options = { scheduled_for: "2090-01-01T00:00:00Z", max_attempts: 2, retry_delay_seconds: 3600 };
     const { id } = await stage.enqueue({ lines: ["x"], exit: 3 }, options);
@@ -198,7 +198,7 @@ describe("a job in the browser", () => {
     await Promise.all(pages.map(({ context }) => context.close()));
   }, 180_000);
 
-  test("a viewer sees why they cannot act, and cannot", async () => {
+  test("a viewer cannot act on it and sees why", async () => {
     const { id } = await stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" });
     const { page, context } = await stage.signIn(stage.people.viewer);
     for (const button of [
@@ -214,7 +214,7 @@ describe("a job in the browser", () => {
     await context.close();
   });
 
-  test("everything can be done with the keyboard alone", async () => {
+  test("everything can be done with the keyboard", async () => {
     const first = await stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" });
     const { page, context } = await stage.signIn(stage.people.admin);
     await rowOf(page, first.id).waitFor();

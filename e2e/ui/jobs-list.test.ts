@@ -5,14 +5,14 @@ import { openStage, rowOf } from "./stage";
 const stage = await openStage();
 
 describe("the list of jobs", () => {
-  test("a tenant without jobs is told what a job is and how to make one", async () => {
+  test("a tenant without jobs sees what a job is and how to create one", async () => {
     const { page, context } = await stage.signIn(stage.people.stranger);
     await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
     await page.getByText(`curl -X POST ${stage.web.url}/api/v1/jobs`).waitFor();
     await context.close();
   });
 
-  test("a job that is enqueued elsewhere is offered by itself and runs to its end before the reader's eyes", async () => {
+  test("a job enqueued elsewhere is offered in the list and updates until it succeeds", async () => {
     await stage.enqueue({ lines: ["there before"] });
     const { page, context } = await stage.signIn(stage.people.viewer);
     await live(page);
@@ -24,7 +24,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("rows do not move under the pointer; new ones wait to be shown", async () => {
+  test("rows do not move under the pointer; new rows wait to be shown", async () => {
     const { page, context } = await stage.signIn(stage.people.viewer);
     await live(page);
     const first = await stage.enqueue({ lines: ["first"] });
@@ -39,7 +39,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("filters stand in the address, survive a reload, and Back takes them away one by one", async () => {
+  test("filters are in the URL, survive a reload, and Back removes them one by one", async () => {
     const failed = await stage.enqueue({ lines: [], exit: 3 });
     const fine = await stage.enqueue({ lines: ["fine"] });
     await Promise.all([stage.settled(failed.id), stage.settled(fine.id)]);
@@ -63,18 +63,18 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("a filter that nothing matches can be taken back, and one that does not exist is named and ignored", async () => {
+  test("a filter without matches can be cleared, and an unknown filter is named and ignored", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, {
       at: "/t/acme/jobs?q=no-such-definition&colour=red",
     });
-    await page.getByText("A filter in the address was ignored").waitFor();
+    await page.getByText("A filter in the URL was ignored").waitFor();
     await page.getByRole("heading", { name: "No job matches" }).waitFor();
     await page.getByRole("button", { name: "Remove filter matching no-such-definition" }).click();
     await page.locator("tr[data-job-id]").first().waitFor();
     await context.close();
   });
 
-  test("older jobs are a page away, and Back returns", async () => {
+  test("older jobs are on the next page, and Back returns", async () => {
     for (let batch = 0; batch < 3; batch += 1) {
       await Promise.all(
         Array.from({ length: 20 }, () => stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" })),
@@ -90,7 +90,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("a server that fails is told with its request, keeps what was there, and is asked again", async () => {
+  test("a server error shows its request id, keeps the rows, and can be retried", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await live(page);
     await page.locator("tr[data-job-id]").first().waitFor();
@@ -112,7 +112,7 @@ describe("the list of jobs", () => {
     await asked;
     await page.getByRole("alert").getByText("req-1").waitFor();
     await context.unroute("**/api/v1/jobs?*");
-    // A change that the stream tells of asks as well, and may be first.
+    // A change in the stream causes a fetch too, which may come first.
     await tryAgain
       .or(page.getByRole("heading", { name: "No job matches" }))
       .first()
@@ -121,7 +121,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("a page whose first answer is an error keeps it, with a way to try again, until an answer comes", async () => {
+  test("a page whose first answer is an error keeps showing it with a retry button until data arrives", async () => {
     const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/t/acme/jobs" });
     const id = "01900000-0000-7000-8000-000000000000";
     const body = JSON.stringify({ title: "Internal error", detail: "Try later.", status: 500, code: "internal" });
@@ -164,7 +164,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("without the stream the page says so and asks by itself", async () => {
+  test("without the stream the page says so and polls", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await context.route("**/api/v1/jobs/stream*", (route) => route.fulfill({ status: 503, body: "" }));
     await page.goto("/t/acme/jobs?definition=speak");
@@ -175,7 +175,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("paused means still: nothing is fetched until it goes on", async () => {
+  test("a paused list fetches nothing until it is resumed", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await page.getByRole("button", { name: /^Live\./ }).click();
     await page.getByRole("button", { name: /^Paused\./ }).waitFor();
@@ -189,12 +189,12 @@ describe("the list of jobs", () => {
   });
 });
 
-/** Rows are there before the page hears what a reader does with them. */
+/** Waits until the page handles events, because its rows are visible earlier. */
 async function live(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Live\./ }).waitFor();
 }
 
-/** Asks for the rows that wait. */
+/** Shows the waiting rows. */
 async function showNew(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^\d+ new jobs? – show$/ }).click();
 }

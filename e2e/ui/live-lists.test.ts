@@ -44,7 +44,7 @@ function addLimit(scope: { scope: string; queue?: string; definition_key?: strin
   return stage.api("POST", "/admin/limits", { key: stage.keys.platform, body: { ...scope, max_running: 50 } });
 }
 
-/** Addresses of the data that a page shows, in the order in which they were asked for. */
+/** Records the requested data addresses of a page, in order. */
 function asked(page: Page): { path: string; at: number }[] {
   const all: { path: string; at: number }[] = [];
   page.on("request", (request) => {
@@ -55,7 +55,7 @@ function asked(page: Page): { path: string; at: number }[] {
   return all;
 }
 
-/** Jobs at five a second, until as many have been enqueued. */
+/** Enqueues this many jobs, five a second. */
 async function flow(count: number): Promise<void> {
   const start = Date.now();
   let sent = 0;
@@ -71,7 +71,7 @@ async function flow(count: number): Promise<void> {
   );
 }
 
-/** Each page, how many lists on it may change by what happens here, and how many requests it may send in an idle minute. */
+/** Each page, how many of its lists may change in this test, and how many requests it may send in an idle minute. */
 const PAGES = [
   ["/t/acme/jobs", 1, 4],
   ["/t/acme/jobs/dead-letters", 1, 4],
@@ -102,11 +102,11 @@ interface Watched {
   readonly rows: Element[];
   readonly tops: number[];
   shift: number;
-  /** What shifted. */
+  /** The shifted element. */
   readonly shifted: string[];
 }
 
-/** Remembers where the rows of the page stand, and adds up how far anything on it moves by itself. */
+/** Records the positions of the rows, and sums up all layout shifts of the page. */
 const watchRows = (page: Page) =>
   page.evaluate(() => {
     const rows = [...document.querySelectorAll("main tbody tr, main li")];
@@ -120,7 +120,7 @@ const watchRows = (page: Page) =>
     }).observe({ type: "layout-shift" });
   });
 
-/** Rows that left or moved since, and the shift of the layout. */
+/** Returns the rows that left or moved since, and the layout shift. */
 const movedRows = (page: Page) =>
   page.evaluate(() => {
     const { rows, tops, shift, shifted } = (window as unknown as { watched: Watched }).watched;
@@ -130,18 +130,18 @@ const movedRows = (page: Page) =>
 
 const live = (page: Page) => page.getByRole("button", { name: /^Live\./ }).waitFor();
 
-/** When no page has asked for anything for three seconds; each reads everything once more when its stream opens. */
+/** Resolves when no page has sent a request for three seconds. A page reads everything again when its stream opens. */
 async function quiet(pages: readonly { readonly requests: readonly { readonly at: number }[] }[]): Promise<void> {
   const opened = Date.now();
   const last = () => Math.max(opened, ...pages.map(({ requests }) => requests.at(-1)?.at ?? opened));
   await waitFor(async () => (Date.now() - last() > 3000 ? true : null), { withinMs: 120_000, what: "quiet pages" });
 }
 
-describe("every page, all of them open at once", () => {
-  test("five jobs a second cost at most one fetch of a list in two seconds, an idle page four requests a minute, an ended job none, and no row moves", async () => {
+describe("all pages open at the same time", () => {
+  test("at five jobs a second each list is fetched at most once in two seconds, an idle page four times a minute, an ended job never, and no row moves", async () => {
     const pages = [];
     for (const [at, lists, idle] of PAGES) {
-      // A person may hold few streams at once.
+      // A user can have few open streams.
       const admin = () => stage.make.user({ roles: { [stage.acme.id]: "admin" } });
       const person = at.startsWith("/platform") ? stage.people.superAdmin : await admin();
       const { page, context } = await stage.signIn(person, { at });
@@ -150,7 +150,7 @@ describe("every page, all of them open at once", () => {
     await quiet(pages.filter(({ at }) => !at.includes(running)));
     for (const { page } of pages) await watchRows(page);
     const from = Date.now();
-    // What others add to the other lists meanwhile.
+    // Other users add rows to the other lists meanwhile.
     await Promise.all([
       addTrigger("second"),
       addEndpoint("second"),
@@ -193,7 +193,7 @@ describe("every page, all of them open at once", () => {
 });
 
 describe("the list of jobs", () => {
-  test("on a phone, a row under the finger of a reader who has scrolled stays where it is", async () => {
+  test("on a phone, a row does not move under the reader's finger after scrolling", async () => {
     const jobs = Array.from({ length: 30 }, () => ({ definition_key: "speak", payload: { lines: [] } }));
     await stage.api("POST", "/jobs/bulk", { key, body: { jobs } });
     const phone = { viewport: { width: 375, height: 812 }, hasTouch: true, isMobile: true };
@@ -220,7 +220,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("rows neither move nor leave while jobs arrive, and the layout does not shift", async () => {
+  test("while jobs arrive no row moves or leaves and the layout does not shift", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await live(page);
     const first = page.locator("tr[data-job-id]").first();
@@ -240,7 +240,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
-  test("a selected row stays when the newest are shown, and the selection is above the rows without moving them", async () => {
+  test("a selected row stays when new rows are shown, and selecting does not move the rows", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await live(page);
     const first = page.locator("tr[data-job-id]").first();

@@ -4,7 +4,7 @@ import { logIn, openStage } from "./stage";
 const stage = await openStage({ worker: false });
 
 describe("signing in", () => {
-  test("whoever is not signed in is led to the login, and from there to where they wanted", async () => {
+  test("a visitor without a session is sent to the login and back to the requested page", async () => {
     const { page, context } = await stage.open();
     await page.goto("/t/acme/jobs");
     await page.waitForURL(/\/login\?callbackUrl=/);
@@ -14,11 +14,11 @@ describe("signing in", () => {
     await context.close();
   });
 
-  test("a link of an open page leads to the login once the browser has no session, and from there back to the tenant", async () => {
+  test("after the session is gone a link leads to the login, and from there back to the tenant", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
     await context.clearCookies();
-    // A poll may find it out first, and its dialog then lies over the link.
+    // A poll may notice it first, and its dialog then covers the link.
     await page.locator('a[href="/t/acme/jobs/dead-letters"]').first().dispatchEvent("click");
     await page.waitForURL(/\/login\?callbackUrl=%2Ft%2Facme%2Fjobs$/);
     await logIn(page, stage.people.admin);
@@ -26,11 +26,11 @@ describe("signing in", () => {
     await context.close();
   });
 
-  test("an unknown account and a wrong password are told in the same words", async () => {
+  test("an unknown account and a wrong password show the same message", async () => {
     const { page, context } = await stage.open();
     await page.goto("/login");
     const said: (string | null)[] = [];
-    for (const email of ["nobody@example.test", stage.people.viewer.email]) {
+    for (const email of ["unknown@example.test", stage.people.viewer.email]) {
       await page.getByLabel("Email").fill(email);
       await page.getByLabel("Password").fill("not the password");
       await page.getByRole("button", { name: "Sign in" }).click();
@@ -43,7 +43,7 @@ describe("signing in", () => {
     await context.close();
   });
 
-  test("too many failures are told with the time to wait, and the button waits too", async () => {
+  test("after too many failures the page shows the waiting time and disables the button", async () => {
     const { page, context } = await stage.open();
     await page.goto("/login");
     await page.getByLabel("Email").fill("guessed@example.test");
@@ -61,25 +61,25 @@ describe("signing in", () => {
     await stage.database.query("delete from app.request_buckets");
   });
 
-  test("a one-time password leads to its change, says what is wrong with it, and then opens the start page", async () => {
+  test("a one-time password leads to the password change, which shows its errors and then opens the start page", async () => {
     const person = await stage.make.user({ roles: { [stage.acme.id]: "viewer" } });
     await stage.database.query("update app.users set must_change_password = true where id = $1", [person.id]);
     const { page, context } = await stage.open();
     await page.goto("/t/acme/jobs");
     await logIn(page, person);
     await page.waitForURL("**/account/password");
-    await page.getByLabel("Present password").fill("not the present one");
+    await page.getByLabel("Current password").fill("not the present one");
     await page.getByLabel("New password").fill("a password of my own");
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("It is not your present password.").waitFor();
-    await page.getByLabel("Present password").fill(person.password);
+    await page.getByText("It is not your current password.").waitFor();
+    await page.getByLabel("Current password").fill(person.password);
     await page.getByRole("button", { name: "Change password" }).click();
     await page.waitForURL("**/t/acme/jobs");
     await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
     await context.close();
   });
 
-  test("a way back to another site is not taken", async () => {
+  test("a return URL to another site is ignored", async () => {
     const { page, context } = await stage.open();
     for (const target of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
       await page.goto(`/login?callbackUrl=${encodeURIComponent(target)}`);
@@ -90,7 +90,7 @@ describe("signing in", () => {
     await context.close();
   });
 
-  test("signing out ends the session, and Back shows nothing of it", async () => {
+  test("signing out ends the session, and Back shows no page of it", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await page.getByRole("button", { name: /^Account of/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -100,13 +100,13 @@ describe("signing in", () => {
     await context.close();
   });
 
-  test("a session that ends under an open page is renewed in place", async () => {
+  test("a session that ends while a page is open can be renewed in place", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
     await page.getByRole("button", { name: "New job" }).click();
     await page.getByLabel("lines").fill('["kept"]');
     await stage.database.query("update app.sessions set revoked_at = now()");
-    // A poll may find it out first, and its dialog then lies over the button.
+    // A poll may notice it first, and its dialog then covers the button.
     await page.getByRole("button", { name: "Enqueue job" }).dispatchEvent("click");
     const dialog = page.getByRole("dialog", { name: "Your session has ended" });
     await dialog.getByLabel("Password").fill(stage.people.admin.password);

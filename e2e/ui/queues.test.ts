@@ -10,7 +10,7 @@ async function openQueues() {
 }
 
 describe("the page of queues", () => {
-  test("pauses a queue, which its jobs tell as their reason, and lets it go on", async () => {
+  test("pauses a queue, shows the pause as the wait reason of its jobs, and resumes it", async () => {
     const { page, context } = await openQueues();
     await page.getByRole("button", { name: "Pause default" }).click();
     await page.getByLabel("Reason").fill("the disk is full");
@@ -27,7 +27,7 @@ describe("the page of queues", () => {
     await context.close();
   });
 
-  test("sets a limit, tells what is wrong with one, and takes it away only after it has asked", async () => {
+  test("sets a limit, shows errors in one, and deletes it after a confirmation", async () => {
     const { page, context } = await openQueues();
     await page.getByRole("button", { name: "New limit" }).click();
     const dialog = page.getByRole("dialog");
@@ -50,7 +50,7 @@ describe("the page of queues", () => {
     await context.close();
   });
 
-  test("is not there for a tenant's people", async () => {
+  test("is not available to members of a tenant", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     const answer = await page.goto("/platform/queues");
     expect(answer?.status()).toBe(404);

@@ -46,7 +46,7 @@ function openBalancer(): Promise<Server> {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
 }
 
-/** Another build of the pages: the same program, but none of its scripts and styles has a name of the first one. */
+/** Creates another build of the pages: the same program with other names for all scripts and styles. */
 function secondBuild(): string {
   const base = mkdtempSync(path.join(tmpdir(), "leasehold-second-build-"));
   afterAll(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
@@ -72,7 +72,7 @@ function secondBuild(): string {
   return base;
 }
 
-test("while two builds of the pages are served behind one address, every page loads whole and its buttons work", async () => {
+test("while two builds are served behind one address, every page loads completely and its buttons work", async () => {
   const program = path.join(secondBuild(), "dist/test/web.mjs");
   const settings = environmentOf("web", stage.database, { AUTH_URL: origin, PORT: "0" });
   const second = await superviseChild(["--enable-source-maps", program], settings);
@@ -98,7 +98,7 @@ test("while two builds of the pages are served behind one address, every page lo
   await context.close();
 });
 
-test("what no process has published for a week is deleted, and what is served stays", async () => {
+test("assets that no process has published for a week are deleted, and those in use stay", async () => {
   const stored = () => stage.database.query("select path from app.web_assets where path like '%' || $1 || '%'", [MARK]);
   expect((await stored()).length).toBeGreaterThan(0);
   await stage.database.query("update app.web_assets set published_at = app.now() - interval '8 days'");

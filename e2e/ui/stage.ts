@@ -79,7 +79,7 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
     const context = await answered(browser.newContext(shape), "a new context");
     context.setDefaultTimeout(STEP_MS);
     const close = context.close.bind(context);
-    // The test has seen what it needs by then, and the browser itself ends with the file.
+    // The test is done by then, and the browser ends with the file.
     context.close = (reason) => answered(close(reason), "the end of a context").catch(() => undefined);
     const page = await answered(context.newPage(), "a new page");
     watch(page);
@@ -133,7 +133,7 @@ async function defineSpeak(api: ReturnType<typeof apiOf>, key: string): Promise<
     key,
     body: {
       key: "speak",
-      description: "Prints what it is told",
+      description: "Prints its payload",
       max_attempts: 1,
       kill_grace_seconds: 1,
       arg_schema: {

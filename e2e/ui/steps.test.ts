@@ -29,7 +29,7 @@ test("a job's page lists its artifacts, downloads one and deletes one", async ()
   const { page, context } = await stage.signIn(stage.people.admin, {
     at: `${stage.web.url}/t/acme/jobs/${parent.id}?tab=artifacts`,
   });
-  await page.getByText("The job made no artifacts").waitFor();
+  await page.getByText("The job has no artifacts").waitFor();
   await addArtifact("reports/monthly figures.csv", "a,b\n1,2\n");
   await addArtifact(`${"long-".repeat(38)}name.txt`, "x");
   await page.reload();
@@ -55,7 +55,7 @@ test("a job's page lists its artifacts, downloads one and deletes one", async ()
   await context.close();
 });
 
-test("G-03 G-04 a job shows the steps that were done, and leads to its children", async () => {
+test("G-03 G-04 a job shows its completed steps and links to its children", async () => {
   const { page, context } = await stage.signIn(stage.people.admin, {
     at: `${stage.web.url}/t/acme/jobs/${parent.id}?tab=data`,
   });
@@ -83,7 +83,7 @@ test("G-03 G-04 a job shows the steps that were done, and leads to its children"
   await context.close();
 });
 
-test("pages of many bytes are read to the end: all steps, all output, and the download has it whole", async () => {
+test("long lists are read to the end: all steps, all output, and a complete download", async () => {
   const large = await stage.enqueue({ lines: ["large"] });
   await stage.settled(large.id);
   await stage.database.query(

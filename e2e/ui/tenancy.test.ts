@@ -6,7 +6,7 @@ const CANARY = "canary-6f1d";
 const FAR = "2090-01-01T00:00:00Z";
 
 describe("two tenants in one browser", () => {
-  test("what is B's shows on no page of A, whoever asks", async () => {
+  test("no page of tenant A shows data of tenant B, also to a user of both", async () => {
     const body = { scheduled_for: FAR, tags: [CANARY], correlation_id: CANARY, dedupe_key: CANARY };
     const foreign = await stage.enqueue({ lines: [CANARY] }, body, stage.keys.globex);
     for (const person of [stage.people.admin, stage.people.both]) {
@@ -31,7 +31,7 @@ describe("two tenants in one browser", () => {
     }
   });
 
-  test("a tenant that is not one's own looks like none", async () => {
+  test("a tenant without membership looks like one that does not exist", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     const shown: string[] = [];
     for (const slug of ["globex", "no-such-tenant"]) {
@@ -45,7 +45,7 @@ describe("two tenants in one browser", () => {
     await context.close();
   });
 
-  test("a suspended tenant is signed in to and read, says so, and offers no change; a member changes no webhook", async () => {
+  test("a suspended tenant can be read, says so, and offers no changes; a member cannot change webhooks", async () => {
     const { page, context } = await stage.signIn(stage.people.both, { at: "/t/acme/webhooks" });
     const add = page.getByRole("button", { name: "Add endpoint" });
     await add.waitFor();
@@ -53,7 +53,7 @@ describe("two tenants in one browser", () => {
     await stage.database.query("update app.tenants set status = 'suspended' where slug = 'globex'");
     try {
       await page.goto("/t/globex/webhooks");
-      await page.getByRole("status").filter({ hasText: "is suspended. It can be read" }).waitFor();
+      await page.getByRole("status").filter({ hasText: "is suspended and read-only" }).waitFor();
       expect(await add.getAttribute("title")).toMatch(/is suspended/);
       expect(await add.getAttribute("aria-disabled")).toBe("true");
     } finally {
@@ -62,7 +62,7 @@ describe("two tenants in one browser", () => {
     await context.close();
   });
 
-  test("the switcher leads to the other tenant and leaves nothing of the first", async () => {
+  test("the switcher opens the other tenant and keeps nothing of the first", async () => {
     const mine = await stage.enqueue({ lines: [] }, { scheduled_for: FAR, tags: ["only-acme"] });
     const { page, context } = await stage.signIn(stage.people.both);
     await page.getByRole("link", { name: /The acme company/ }).click();
@@ -77,7 +77,7 @@ describe("two tenants in one browser", () => {
     await context.close();
   });
 
-  test("on a phone the switcher opens on top of the drawer that holds it", async () => {
+  test("on a phone the switcher opens above the drawer that contains it", async () => {
     const { page, context } = await stage.signIn(stage.people.both, {
       at: "/t/acme/jobs",
       viewport: { width: 375, height: 760 },
@@ -89,7 +89,7 @@ describe("two tenants in one browser", () => {
     await context.close();
   });
 
-  test("TENANT-13 a switch in one tab does not move the other", async () => {
+  test("TENANT-13 switching in one tab does not switch another tab", async () => {
     const { page: tabA, context } = await stage.signIn(stage.people.both);
     await tabA.goto("/t/acme/jobs");
     await tabA.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
@@ -108,7 +108,7 @@ describe("two tenants in one browser", () => {
     await context.close();
   });
 
-  test("UI-06 pages are made for one person and kept by nobody", async () => {
+  test("UI-06 pages are rendered per user and cannot be cached", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     const [job] = await stage.database.query<{ id: string }>("select id from app.jobs where tenant_id = $1 limit 1", [
       stage.acme.id,

@@ -22,11 +22,11 @@ const make = (body: Record<string, unknown>) =>
   });
 
 describe("the pages of triggers", () => {
-  test("a schedule is made with its next instants before the eyes, and what is wrong at its field", async () => {
+  test("a schedule is created with a preview of its next runs, and errors are shown at their field", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     await page.getByText("No triggers yet").waitFor();
     await page.getByRole("link", { name: /^Every night/ }).click();
-    const ahead = page.getByRole("region", { name: "What it will do" });
+    const ahead = page.getByRole("region", { name: "Preview" });
     await page.getByLabel("Time zone").fill("Europe/Berlin");
     await ahead.getByText("At 02:00 every day (Europe/Berlin)").waitFor();
     await page.getByLabel("Cron expression").fill("30 2 29 3 *");
@@ -36,18 +36,18 @@ describe("the pages of triggers", () => {
     await page.getByLabel("Cron expression").fill("30 2 * * *");
     await page.getByLabel("Definition").selectOption("speak");
     await page.getByLabel("Payload", { exact: true }).fill('{"lines": ["{{schedule.when}}"]}');
-    await page.getByRole("button", { name: "Make trigger" }).click();
+    await page.getByRole("button", { name: "Create trigger" }).click();
     await page.locator('[name="payload_template"][aria-invalid=true]').waitFor();
     await page.getByText("/lines/0", { exact: false }).first().waitFor();
     await page.getByLabel("Payload", { exact: true }).fill('{"lines": ["{{schedule.at}}"]}');
-    await page.getByRole("button", { name: "Make trigger" }).click();
+    await page.getByRole("button", { name: "Create trigger" }).click();
     await page.getByRole("heading", { name: "Every night", level: 1 }).waitFor();
     const { data } = await stage.api<TriggerList>("GET", "/jobs/triggers", { key });
     expect(data).toMatchObject([{ label: "Every night", cron_expr: "30 2 * * *", timezone: "Europe/Berlin" }]);
     await context.close();
   });
 
-  test("the form opens at once from the page of a trigger that was just read", async () => {
+  test("the edit form opens at once from a trigger's page", async () => {
     const { id } = await make({ label: "Just read" });
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     for (const [button, label] of [
@@ -63,7 +63,7 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
-  test("an edit over somebody else's change shows theirs, and keeps mine", async () => {
+  test("an edit that conflicts with another person's change shows both and keeps mine", async () => {
     const { id, version } = await make({ label: "Yearly" });
     const { page, context } = await stage.signIn(stage.people.admin, { at: `${TRIGGERS}/${id}/edit` });
     await page.locator('[name="label"]').fill("Mine");
@@ -79,12 +79,12 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
-  test("is switched off, run now and deleted", async () => {
+  test("is disabled, run manually and deleted", async () => {
     const { id } = await make({ label: "Runs" });
     const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     const row = page.locator(`tr[data-trigger-id="${id}"]`);
     await row.getByRole("switch", { name: "Runs is on" }).click();
-    await row.getByText("switched off").last().waitFor();
+    await row.getByText("disabled").last().waitFor();
     await waitFor(async () => !(await read(id)).is_enabled, { what: "the switch" });
     await row.getByRole("button", { name: "Run Runs now" }).click();
     const dialog = page.getByRole("dialog");
@@ -96,7 +96,7 @@ describe("the pages of triggers", () => {
     expect(fired).toMatchObject({ kind: "manual", outcome: "enqueued", reason: null });
     expect(page.url()).toContain(fired?.job_id ?? "?");
     await page.goto(`${TRIGGERS}/${id}`);
-    await page.getByRole("region", { name: "Firings" }).getByText("run by hand").waitFor();
+    await page.getByRole("region", { name: "Firings" }).getByText("manual run").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Delete trigger" }).click();
     await page.waitForURL(`**${TRIGGERS}`);
@@ -104,7 +104,7 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
-  test("a viewer sees them and changes none", async () => {
+  test("a viewer can read triggers and cannot change them", async () => {
     const { id } = await make({ label: "Seen" });
     const { page, context } = await stage.signIn(stage.people.viewer, { at: TRIGGERS });
     const row = page.locator(`tr[data-trigger-id="${id}"]`);

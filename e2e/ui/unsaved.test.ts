@@ -4,7 +4,7 @@ import { openStage } from "./stage";
 
 const stage = await openStage({ worker: false });
 
-/** Answers the next question of the browser; resolves to its kind. */
+/** Answers the browser's next dialog. Resolves to its type. */
 const answer = (page: Page, leaves: boolean) =>
   new Promise<string>((resolve) => {
     page.once("dialog", async (dialog) => {
@@ -13,7 +13,7 @@ const answer = (page: Page, leaves: boolean) =>
     });
   });
 
-test("a trigger form asks before what was typed is lost, by a link, by Back, by reloading and by closing the tab", async () => {
+test("a trigger form asks before unsaved input is lost by a link, Back, a reload or closing the tab", async () => {
   const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs/triggers" });
   await page.getByRole("button", { name: "New trigger" }).click();
   await page.waitForURL(/\/triggers\/new$/);
@@ -45,26 +45,23 @@ test.each([
   ["a new job", "/t/acme/jobs", "New job"],
   ["an event", "/t/acme/jobs/events", "Send event"],
   ["a webhook endpoint", "/t/acme/webhooks", "Add endpoint"],
-])(
-  "the form of %s asks before Escape loses what was typed, and does not ask while nothing was",
-  async (_, at, button) => {
-    const { page, context } = await stage.signIn(stage.people.admin, { at });
-    const dialog = page.getByRole("dialog");
-    await page.getByRole("button", { name: button }).first().click();
-    await dialog.waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
-    await page.getByRole("button", { name: button }).first().click();
-    const field = dialog.locator("textarea, input:not([type=checkbox])").first();
-    await field.fill("x");
-    const stay = answer(page, false);
-    await page.keyboard.press("Escape");
-    expect(await stay).toBe("confirm");
-    expect(await field.inputValue()).toBe("x");
-    const leave = answer(page, true);
-    await page.keyboard.press("Escape");
-    await leave;
-    await dialog.waitFor({ state: "detached" });
-    await context.close();
-  },
-);
+])("the form of %s asks before Escape discards input, and does not ask when there is none", async (_, at, button) => {
+  const { page, context } = await stage.signIn(stage.people.admin, { at });
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: button }).first().click();
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: button }).first().click();
+  const field = dialog.locator("textarea, input:not([type=checkbox])").first();
+  await field.fill("x");
+  const stay = answer(page, false);
+  await page.keyboard.press("Escape");
+  expect(await stay).toBe("confirm");
+  expect(await field.inputValue()).toBe("x");
+  const leave = answer(page, true);
+  await page.keyboard.press("Escape");
+  await leave;
+  await dialog.waitFor({ state: "detached" });
+  await context.close();
+});

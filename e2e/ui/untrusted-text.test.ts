@@ -13,8 +13,8 @@ const NASTY = [
   "</script><script>alert(1)</script>",
 ];
 
-describe("UI-01 what a job says is shown, never obeyed", () => {
-  test("its output is text, coloured at most", async () => {
+describe("UI-01 text of a job is shown and never interpreted", () => {
+  test("its output is plain text with colours at most", async () => {
     const { id } = await stage.enqueue({ lines: NASTY });
     await stage.settled(id);
     const { page, context } = await stage.signIn(stage.people.admin);
@@ -34,7 +34,7 @@ describe("UI-01 what a job says is shown, never obeyed", () => {
     await context.close();
   });
 
-  test("tags, keys and payloads are text in every place that shows them", async () => {
+  test("tags, keys and payloads are plain text everywhere they are shown", async () => {
     const tag = "<img src=x onerror=alert(1)>";
     const evil = `${tag}\u202egpj`;
     const { id } = await stage.enqueue(
@@ -59,7 +59,7 @@ describe("UI-03 times", () => {
     ["America/St_Johns", "en-US", "GMT-3:30"],
     ["UTC", "ar-EG", "UTC"],
   ])(
-    "a browser in %s shows its own zone, and the page hydrates without a complaint",
+    "a browser in %s shows its own time zone, and the page hydrates without an error",
     async (timezoneId, locale, label) => {
       const { id } = await stage.enqueue({ lines: ["x"] }, { scheduled_for: "2090-01-15T12:00:00Z" });
       const { page, context } = await stage.signIn(stage.people.admin, {
@@ -76,7 +76,7 @@ describe("UI-03 times", () => {
 });
 
 describe("UI-10 awkward names", () => {
-  test("a filter for an awkward text is a filter like any other", async () => {
+  test("a filter for an awkward text works like any other", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     for (const name of ["constructor", "null", "../x", "%2F", "x".repeat(128), "שלום", "👩‍💻"]) {
       const answer = await page.goto(`/t/acme/jobs?q=${encodeURIComponent(name)}`);
@@ -88,7 +88,7 @@ describe("UI-10 awkward names", () => {
     await context.close();
   });
 
-  test("a tenant with a name of 200 odd characters keeps the layout", async () => {
+  test("a tenant name of 200 odd characters does not break the layout", async () => {
     const name = `${"very long ".repeat(18)}👩‍💻 \u202eשלום`;
     await stage.database.query("update app.tenants set name = $1 where id = $2", [name, stage.acme.id]);
     for (const width of [1280, 375]) {

@@ -16,26 +16,26 @@ await stage.api("POST", "/admin/jobs/definitions", {
 const receiver = await startReceiver();
 afterAll(() => receiver.close());
 
-test("F-02 an endpoint is added, its secret shown once, tested, looked at, sent to again, changed and deleted", async () => {
+test("F-02 an endpoint is created with its secret shown once, tested, inspected, resent to, changed and deleted", async () => {
   const { page, context } = await stage.signIn(stage.people.admin);
   await page.getByRole("link", { name: "Webhooks" }).click();
   await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
   await page.getByRole("button", { name: "Add endpoint" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("URL").fill("https://10.0.0.1/");
-  await dialog.getByLabel("Headers of your own").fill("Host: evil");
+  await dialog.getByLabel("Custom headers").fill("Host: evil");
   await dialog.getByRole("button", { name: "Add endpoint" }).click();
   await dialog.getByText("must be an address of the public internet").waitFor();
   await dialog.getByLabel("URL").fill(receiver.url);
   await dialog.getByLabel("Description").fill("Orders of the shop");
-  await dialog.getByLabel("Headers of your own").fill("X-Env: canary-value");
+  await dialog.getByLabel("Custom headers").fill("X-Env: canary-value");
   await dialog.getByRole("button", { name: "Add endpoint" }).click();
   const secret = (await dialog.getByTestId("webhook-secret").textContent()) ?? "";
   expect(secret).toMatch(/^whsec_/);
   await dialog.getByRole("button", { name: "Done" }).click();
 
   await page.getByRole("link", { name: receiver.url }).click();
-  await page.getByText("Nothing was sent yet").waitFor();
+  await page.getByText("No message was sent yet").waitFor();
   receiver.answer = (_request, response) => void response.writeHead(500).end("the shop is closed");
   await page.getByRole("button", { name: "Send test" }).click();
   const deliveries = page.getByRole("region", { name: "Deliveries" });
@@ -55,7 +55,7 @@ test("F-02 an endpoint is added, its secret shown once, tested, looked at, sent 
   for (const canary of [secret, "canary-value"]) expect(await page.content()).not.toContain(canary);
 
   await page.getByRole("button", { name: "New secret" }).click();
-  await dialog.getByRole("button", { name: "Make a new secret" }).click();
+  await dialog.getByRole("button", { name: "Rotate secret" }).click();
   expect(await dialog.getByTestId("webhook-secret").textContent()).not.toBe(secret);
   await dialog.getByRole("button", { name: "Done" }).click();
   await page.getByText(/^two, until/).waitFor();
@@ -63,16 +63,16 @@ test("F-02 an endpoint is added, its secret shown once, tested, looked at, sent 
   await dialog.getByLabel("Types").fill("order.*, invoice.sent");
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.getByText("order.*, invoice.sent").waitFor();
-  await page.getByRole("button", { name: "Switch off" }).click();
-  await page.getByText("Switched off").first().waitFor();
-  await page.getByRole("button", { name: "Switch on" }).click();
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByText("Disabled").first().waitFor();
+  await page.getByRole("button", { name: "Enable" }).click();
   await page.getByRole("button", { name: "Delete" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
   await context.close();
 });
 
-test("a viewer has no such page, and the platform shows what webhooks may reach here", async () => {
+test("a viewer has no webhook page, and the platform page shows what webhooks may reach on this machine", async () => {
   const { page, context } = await stage.signIn(stage.people.viewer);
   expect(await page.getByRole("link", { name: "Webhooks" }).count()).toBe(0);
   expect((await page.goto("/t/acme/webhooks"))?.status()).toBe(404);

@@ -12,20 +12,20 @@ const claim = async (key: string): Promise<number> => {
   return (await fetch(`${stage.web.url}/api/v1/worker/jobs/claim`, { method: "POST", headers, body })).status;
 };
 
-test("K-4 a super admin makes a worker's key, sees it once, and revokes it", async () => {
+test("K-4 a super admin creates a worker key, sees it once, and revokes it", async () => {
   const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
   await page.clock.install();
   await page.goto("/platform/workers");
-  // Both lists are there: the button does not move any more under the pointer.
+  // Both lists are loaded, so the button no longer moves under the pointer.
   for (const name of ["No workers", "No keys"]) await page.getByRole("heading", { name }).waitFor();
   await page.getByRole("button", { name: "New key" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Queues").fill("no-such-queue");
   await dialog.getByLabel("Name").fill("image box");
-  await dialog.getByRole("button", { name: "Make key" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByText("is not the name of a queue").waitFor();
   await dialog.getByLabel("Queues").fill("");
-  await dialog.getByRole("button", { name: "Make key" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   const key = (await dialog.getByTestId("worker-key").textContent()) ?? "";
   expect(await claim(key)).toBe(200);
   await dialog.getByRole("button", { name: "Done" }).click();
@@ -47,7 +47,7 @@ test("K-4 a super admin makes a worker's key, sees it once, and revokes it", asy
 test.each([
   { width: 1280, height: 860 },
   { width: 375, height: 800 },
-])("keys fit a screen of $width pixels, in light and dark", async (viewport) => {
+])("worker keys fit a screen of $width pixels, in light and dark", async (viewport) => {
   for (const colorScheme of ["light", "dark"] as const) {
     const { page, context } = await stage.signIn(stage.people.superAdmin, {
       at: "/platform/workers",

@@ -4,17 +4,17 @@ import { openStage } from "./stage";
 
 const stage = await openStage({ worker: false });
 
-/** How often the page reads the fleet; the tests move its clock on by as much. */
+/** Poll interval of the page. The tests advance its clock by this. */
 const POLL_MS = 15_000;
 
-/** Opens the page again with a clock that the test can move. */
+/** Reloads the page with a clock that the test can move. */
 async function withClock(page: Page): Promise<void> {
   await page.clock.install();
   await page.goto("/platform/workers");
 }
 
 describe("the fleet", () => {
-  test("without workers it says how to start one, and shows the first as soon as it is there", async () => {
+  test("without workers it shows how to start one, and lists the first worker when it starts", async () => {
     const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform" });
     await page.waitForURL("**/platform/workers");
     await withClock(page);
@@ -30,7 +30,7 @@ describe("the fleet", () => {
     await context.close();
   });
 
-  test("a worker that fell silent turns late, then stale, then dead, while the page counts", async () => {
+  test("a worker without heartbeats turns late, then stale, then dead, without a reload", async () => {
     const worker = await stage.startWorker();
     const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
     await withClock(page);

@@ -8,7 +8,7 @@ interface Accepted {
   readonly data: readonly { readonly id: string; readonly ref: string }[];
 }
 
-test("A-04 a job's page leads to those that it waits for and that wait for it, and follows them", async () => {
+test("A-04 a job's page links to its parents and children and follows their status", async () => {
   const speak = (ref: string, more: object = {}) => ({
     definition_key: "speak",
     ref,
@@ -34,7 +34,7 @@ test("A-04 a job's page leads to those that it waits for and that wait for it, a
   const [first, middle, last] = data;
   const { page, context } = await stage.signIn(stage.people.viewer, { at: `/t/acme/jobs/${middle?.id}` });
   const parents = page.getByRole("region", { name: "Depends on" });
-  const children = page.getByRole("region", { name: "Waited for by" });
+  const children = page.getByRole("region", { name: "Dependents" });
   await parents.getByText("1 of 2 met").waitFor();
   await parents.getByText('status ne "failed"').waitFor();
   await page.getByRole("region", { name: "State" }).getByText(`Waits for speak (${gate.id}).`).waitFor();

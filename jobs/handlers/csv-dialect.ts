@@ -48,7 +48,7 @@ export function findDialect(head: Buffer, { isWhole }: { readonly isWhole: boole
   const found = usable.filter(({ equal }) => equal === best);
   if (found.length > 1) {
     const names = found.map(({ delimiter }) => JSON.stringify(delimiter)).join(" or ");
-    throw new NonRetryableError(`the delimiter can be ${names}; say which in "delimiter"`, {
+    throw new NonRetryableError(`the delimiter can be ${names}; set "delimiter"`, {
       errorType: "invalid_input",
     });
   }

@@ -128,7 +128,7 @@ export class CsvReader {
     } catch (error) {
       const { code, field } = error as CsvError & { field?: { toString(): string } };
       if (code !== "INVALID_OPENING_QUOTE")
-        throw uncertain(line, "text follows a closing quote; inside of a field a quote is written twice");
+        throw uncertain(line, "text follows a closing quote; inside a field a quote is written twice");
       return reasonAgainstStray(String(field), line);
     }
   }

@@ -43,7 +43,7 @@ const BATCH_CHARS = 1024 * 1024;
 const LONG_ROW_CHARS = 64 * 1024;
 const MOST_COLUMNS = 1600;
 const LONGEST_NAME = 200;
-const HOW_IT_IS_WRITTEN = "if the file is written in another way, say it in delimiter, quote, encoding or header";
+const HOW_IT_IS_WRITTEN = "if the format was detected wrongly, set delimiter, quote, encoding or header";
 
 /** What a reader holds of its file. */
 export interface HeldBytes {

@@ -13,7 +13,7 @@ const MOST_REJECTS = 1000;
 const payload = z.strictObject({
   provider_id: z.guid().describe("The registered folder that holds the file"),
   path: z.string().min(1).max(4096).describe("The CSV file, below that folder"),
-  list: z.string().min(1).max(200).describe("The list to fill; it is made when there is none of this name"),
+  list: z.string().min(1).max(200).describe("The list to fill. It is created if it does not exist"),
   ...csvOptions,
 });
 
@@ -26,7 +26,7 @@ type Context = HandlerContext<z.output<typeof payload>>;
  */
 export const importCsv = defineJob({
   key: "import-csv",
-  description: "Replaces a list by the rows of a CSV file. Delimiter and encoding are found by looking.",
+  description: "Replaces a list by the rows of a CSV file. Delimiter and encoding are detected.",
   timeoutSeconds: 7200,
   schema: payload,
   async run(ctx) {

@@ -73,7 +73,9 @@ export const sendEmail = defineJob({
   async run(ctx) {
     const settings = loadMailEnv();
     if (!settings)
-      throw new NonRetryableError("no mail server is set up here: SMTP_URL and MAIL_FROM", { errorType: "internal" });
+      throw new NonRetryableError("no mail server is configured: set SMTP_URL and MAIL_FROM", {
+        errorType: "internal",
+      });
     return sendToAll(ctx, settings);
   },
 });
@@ -108,7 +110,7 @@ async function sendToAll(ctx: HandlerContext<Mail>, settings: MailSettings) {
   const refused = of("refused");
   if (open.length > 0) {
     const counts = `${accepted.length} accepted, ${refused.length} refused`;
-    const message = `the mail server put off ${open.length} of ${all.length} recipients (${counts}): ${told(of("deferred"))}`;
+    const message = `the mail server deferred ${open.length} of ${all.length} recipients (${counts}): ${told(of("deferred"))}`;
     throw new JobError(message, { errorType: "rate_limit" });
   }
   if (accepted.length === 0) {
@@ -222,7 +224,8 @@ function asJobError({ code = "", responseCode = 0, response = "" }: SmtpError): 
     const errorType: ErrorClass = code === "EAUTH" ? "authentication" : "invalid_input";
     return new NonRetryableError(`the mail server refused: ${answer}`, { errorType });
   }
-  if (responseCode >= 400) return new JobError(`the mail server put it off: ${answer}`, { errorType: "rate_limit" });
+  if (responseCode >= 400)
+    return new JobError(`the mail server deferred the mail: ${answer}`, { errorType: "rate_limit" });
   return new JobError(`the connection to the mail server failed (${code || "unknown"})`, {
     errorType: "transient_network",
   });

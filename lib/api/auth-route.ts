@@ -143,7 +143,7 @@ async function finish(response: Response, info: RequestInfo): Promise<Response> 
   const text = await response.text();
   if (text.includes("/signin?csrf=true")) {
     throw new HttpProblem("cross-site-request", {
-      detail: "The sign-in token is missing or old; load the page again.",
+      detail: "The sign-in token is missing or expired. Reload the page.",
     });
   }
   return new Response(text, { status: response.status, headers });

@@ -67,7 +67,7 @@ export async function refuseWorkerKey(
 ): Promise<void> {
   if (caller.principal.kind !== "api_key" || caller.principal.key.kind !== "worker") return;
   await auditDenial(runtime, caller, { reason: "worker-key" });
-  throw new HttpProblem("forbidden", { detail: "A worker's key serves the routes under /api/v1/worker only." });
+  throw new HttpProblem("forbidden", { detail: "A worker key is valid for the routes under /api/v1/worker only." });
 }
 
 /** What a worker reports about jobs in flight. Refusing an end would only make the job run again later. */
@@ -88,7 +88,7 @@ export async function requireWorkerKey(
     if (claims) return { id, definitions: claims.definitions, queues: claims.queues, tenantId: tenant?.id ?? null };
   }
   await auditDenial(runtime, caller, { reason: "worker" });
-  throw new HttpProblem("forbidden", { detail: "This route is for workers' keys." });
+  throw new HttpProblem("forbidden", { detail: "This route requires a worker key." });
 }
 
 /** The fields of a worker's key that its routes use. */
@@ -100,7 +100,7 @@ export interface WorkerKeyPrincipal {
 }
 
 const SUSPENDED =
-  "This tenant is suspended. It can be read; nothing can be changed or started until the operator ends the suspension.";
+  "This tenant is suspended. It is read-only, and no job starts until the operator ends the suspension.";
 
 /**
  * Finds the tenant of the request and checks the permissions in it. A suspended tenant is read-only for everyone,

@@ -17,7 +17,7 @@ const [acme = "", globex = ""] = await Promise.all(
 // Loads the route.
 await call("GET", "/api/v1/jobs", { key: globex });
 
-test("a request of one tenant waits for one request of another tenant at most, however many of those wait", async () => {
+test("a request of one tenant waits for at most one request of another tenant", async () => {
   const { web } = getRuntime();
   const borrowed = await Promise.all(Array.from({ length: web.stats().max }, () => borrow(web)));
   const answers: string[] = [];

@@ -15,7 +15,7 @@ test("every resource is a named component", () => {
   expect(Object.keys(schemas)).toEqual(expect.arrayContaining([...resources, ...more]));
 });
 
-test("no object of an answer is described twice", () => {
+test("no object of an answer is defined twice", () => {
   const seen = new Map<string, string>();
   for (const [name, schema] of Object.entries(schemas)) {
     const described = JSON.stringify(schema);
@@ -26,7 +26,7 @@ test("no object of an answer is described twice", () => {
 });
 
 // The disabled rule compares names of parameters. Ours are UUIDs, so no address is ambiguous.
-test("a linter of OpenAPI finds nothing", async () => {
+test("the OpenAPI linter reports nothing", async () => {
   const config = await createConfig({ extends: ["recommended"], rules: { "no-ambiguous-paths": "off" } });
   const problems = await lintFromString({ source: text, config, absoluteRef: "openapi.json" });
   expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} at ${location[0]?.pointer}`)).toEqual(
@@ -34,7 +34,7 @@ test("a linter of OpenAPI finds nothing", async () => {
   );
 });
 
-test("types generated from it compile", async () => {
+test("types generated from the document compile", async () => {
   const types = astToString(await openapiTypescript(text));
   const file = "openapi.d.ts";
   const use = `import type { components } from "./openapi";

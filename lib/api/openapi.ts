@@ -43,7 +43,7 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
 const DESCRIPTION =
   "Times are RFC 3339 in UTC, ids are UUIDs. Clients must ignore fields they do not know. The tenant is the API key's " +
   "own, or the one that X-Tenant-Id names (id or slug). Of a schema with x-shown-with, callers without one of the " +
-  "permissions get the fields of others_get only.";
+  "permissions get only the fields in others_get.";
 
 interface Context {
   readonly components: OpenApiComponents;
@@ -102,7 +102,7 @@ const CHAIN_HEADER = {
   in: "header",
   schema: { type: "integer", minimum: 0 },
   description:
-    "What a job that calls this was given as its chain depth, so that jobs that cause each other come to an end.",
+    "The chain depth of the job that sends the request. It ends loops of jobs that cause each other.",
 };
 
 function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): Json[] {
@@ -130,7 +130,7 @@ function responses(declaration: RouteDeclaration, method: string, context: Conte
   const headers = declaration.etag && method !== "DELETE" ? { ...REQUEST_ID, ...ETAG } : REQUEST_ID;
   const success = { description: "Done", headers, content: { [mediaType]: { schema } } };
   const answers: Json = { [status]: success };
-  if (status === 201) answers[200] = { ...success, description: "It exists already" };
+  if (status === 201) answers[200] = { ...success, description: "Already exists" };
   const problems = problemsOf(access, method);
   if (declaration.etag && (method === "PATCH" || method === "DELETE")) problems[412] = "Changed since it was read";
   if (declaration.tooMany) problems[429] = declaration.tooMany;
@@ -149,9 +149,9 @@ const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id"
 const ETAG = { ETag: { schema: { type: "string" }, description: "Changes with each change; for If-Match." } };
 
 function problemsOf(access: RouteAccess, method: string): Record<string, string> {
-  const always = { 400: "Cannot be understood", 503: "The database does not answer; see Retry-After" };
+  const always = { 400: "Malformed request", 503: "The database does not answer; see Retry-After" };
   if (access === "open") return always;
-  const signedIn = { ...always, 401: "No valid session or key", 403: "Not allowed", 404: "Not there, or not yours" };
+  const signedIn = { ...always, 401: "No valid session or key", 403: "Not allowed", 404: "Not found" };
   if (method === "GET") return signedIn;
   return { ...signedIn, 409: "Conflicts with the current state", 413: "Too large", 415: "Not JSON", 422: "Not valid" };
 }

@@ -27,7 +27,7 @@ const [ofAcme, alsoOfAcme, ofGlobex] = [await keyOf(acme.id), await keyOf(acme.i
 const post = (path: string, key: string, request: { body: unknown; repeat: string }) =>
   call("POST", path, { key, body: request.body, headers: { "idempotency-key": request.repeat } });
 
-test("thirty addresses whose name servers are silent leave the requests of others alone, and few are looked up at once", async () => {
+test("thirty lookups on silent name servers do not delay other requests, and few run at once", async () => {
   const undo = guardTransactions();
   whenDone(undo);
   const slow = Array.from({ length: 30 }, (_, n) =>
@@ -45,7 +45,7 @@ test("thirty addresses whose name servers are silent leave the requests of other
   );
 });
 
-test("an address that is known by its stored answer is not looked up again", async () => {
+test("an idempotent replay does not look up its address again", async () => {
   const request = { body: { url: "https://fine.example.org/" }, repeat: "fine" };
   const first = await post("/api/v1/webhooks", ofAcme, request);
   expect(first.status, first.text).toBe(201);
@@ -59,7 +59,7 @@ test("an address that is known by its stored answer is not looked up again", asy
   expect(names.asked.length).toBe(asked);
 });
 
-test("API-01 an Idempotency-Key is the principal's own: another one's request is another request", async () => {
+test("API-01 an Idempotency-Key belongs to its principal: the same key of another one is another request", async () => {
   const request = { body: { definition_key: "plain", payload: { mine: 1 } }, repeat: "same" };
   const answers = [await post("/api/v1/jobs", ofAcme, request), await post("/api/v1/jobs", alsoOfAcme, request)];
   const repeated = [await post("/api/v1/jobs", ofAcme, request), await post("/api/v1/jobs", alsoOfAcme, request)];
@@ -75,7 +75,7 @@ test("API-01 an Idempotency-Key is the principal's own: another one's request is
   expect([other.status, other.body.code]).toEqual([422, "idempotency-mismatch"]);
 });
 
-test("a stored answer is cut to what its principal may read when it is sent again", async () => {
+test("an idempotent replay is reduced to what its principal may read now", async () => {
   const { id, key } = await accounts.key(person, { tenantId: acme.id });
   const request = { body: { definition_key: "plain", payload: { a: "canary" } }, repeat: "cut" };
   expect((await post("/api/v1/jobs", key, request)).text).toContain("canary");

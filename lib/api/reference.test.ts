@@ -6,13 +6,13 @@ import { openApiDocument } from "./openapi";
 const operations = operationsOf(openApiDocument(DOCUMENTED_ROUTES, "1") as unknown as ApiDocument);
 const named = (id: string) => operations.find((operation) => operation.id === id);
 
-test("every documented route is shown once", () => {
+test("the reference lists every documented route once", () => {
   expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
     DOCUMENTED_ROUTES.map(({ method, path }) => `${method} ${path.replace(/\[(\w+)\]/g, "{$1}")}`).sort(),
   );
 });
 
-test("no field is left without a type that says something", () => {
+test("every field has a descriptive type", () => {
   for (const { id, parameters, fields } of operations) {
     for (const { name, type } of [...parameters, ...fields]) {
       expect(type, `${id} ${name}`).not.toMatch(/undefined|\[object|^$/);
@@ -20,7 +20,7 @@ test("no field is left without a type that says something", () => {
   }
 });
 
-test("a body is a table of its fields, nested ones under their path", () => {
+test("a body is a table of its fields, with nested fields under their path", () => {
   const { fields = [] } = named("postJobs") ?? {};
   expect(fields.find(({ name }) => name === "definition_key")).toMatchObject({ required: true, type: "text" });
   expect(fields.find(({ name }) => name === "priority")).toMatchObject({
@@ -31,7 +31,7 @@ test("a body is a table of its fields, nested ones under their path", () => {
   expect(fields.find(({ name }) => name === "tags")?.type).toBe("list of text, 1–64 characters, at most 20");
 });
 
-test("numbers and lists in a query are told as what they are", () => {
+test("query parameters show numbers and lists as such", () => {
   const { parameters = [] } = named("getJobs") ?? {};
   expect(parameters.find(({ name }) => name === "limit")).toMatchObject({
     type: "whole number, 1–200",
@@ -40,7 +40,7 @@ test("numbers and lists in a query are told as what they are", () => {
   expect(parameters.find(({ name }) => name === "status")?.description).toMatch(/commas: queued, blocked/);
 });
 
-test("an example sends what is needed, the way the route takes it", () => {
+test("an example contains what is required, in the route's format", () => {
   expect(named("postJobs")?.curl).toBe(
     [
       'curl -sS -X POST "$URL/api/v1/jobs"',
@@ -57,7 +57,7 @@ test("an example sends what is needed, the way the route takes it", () => {
   expect(named("getLivez")?.curl).toBe('curl -sS "$URL/livez"');
 });
 
-test("a type is told in words", () => {
+test("a type is described in words", () => {
   expect(typeText({ type: "string", format: "date-time" })).toBe("time (RFC 3339)");
   expect(typeText({ anyOf: [{ type: "string" }, { type: "null" }] })).toBe("text or null");
   expect(typeText({ type: "integer", minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })).toBe(

@@ -36,7 +36,7 @@ describe("a key of one scope", () => {
   const scopes = API_KEY_SCOPES.filter((scope) => !scope.startsWith("platform:"));
 
   test.each(scopes)(
-    "%s: does what the table of routes says, and no answer holds what it may not read",
+    "%s: allows what the table of routes says, and no answer contains what the key may not read",
     async (scope) => {
       const { scope: tenant, key, keyOf } = await tenantWith(`one-${scope.replace(":", "-")}`);
       const { requests, holder } = await requestsIn(make, { scope: tenant, call, key });
@@ -65,7 +65,7 @@ describe("a key of one scope", () => {
     },
   );
 
-  test("the same answers hold the canaries for a key that may read them", async () => {
+  test("the same answers contain the canaries for a key that may read them", async () => {
     const { scope, key } = await tenantWith("whole");
     const { requests, holder } = await requestsIn(make, { scope, call, key });
     const texts: string[] = [];
@@ -77,8 +77,8 @@ describe("a key of one scope", () => {
   });
 });
 
-describe("what a body takes besides", () => {
-  test("a filter and another job's result need the right to read jobs, changing the holder of a dedupe key the right to change them", async () => {
+describe("additional rights that a body requires", () => {
+  test("a filter and another job's result require the right to read jobs; changing a dedupe key's holder requires the right to change them", async () => {
     const { scope, keyOf } = await tenantWith("bodies");
     const { id } = await make.job(scope, { definitionKey: "plain" });
     const [writes, creates] = [await keyOf("jobs:write"), await keyOf("jobs:create")];
@@ -96,8 +96,8 @@ describe("what a body takes besides", () => {
   });
 });
 
-describe("what became of jobs, as events tell it", () => {
-  test("is shown and tried out for callers who may read jobs, and no others", async () => {
+describe("job results in events", () => {
+  test("are shown and tested only for callers who may read jobs", async () => {
     const { id, key, keyOf } = await tenantWith("ends");
     const [event] = await database.query<{ id: string }>(
       `insert into app.events (id, tenant_id, name, data, source, correlation_id, actor_kind, status)
@@ -116,7 +116,7 @@ describe("what became of jobs, as events tell it", () => {
   });
 });
 
-describe("a signed message is started by the right to webhooks only", () => {
+describe("sending a signed message requires the right to webhooks", () => {
   const message = (endpoint_id: string) => ({ endpoint_id, type: "forged", data: 1, message_id: "msg_1" });
 
   test("enqueue, bulk, edited retry and triggers are refused without it; stored triggers still start their jobs", async () => {
@@ -155,7 +155,7 @@ describe("a signed message is started by the right to webhooks only", () => {
     expect([event.status, event.body.started_count]).toEqual([201, 1]);
   });
 
-  test("a member reads webhooks and changes none", async () => {
+  test("a member can read webhooks and cannot change them", async () => {
     const { member, id } = await tenantWith("member");
     const { key } = await accounts.key(member, { tenantId: id });
     expect((await call("GET", "/api/v1/webhooks", { key })).status).toBe(200);
@@ -172,7 +172,7 @@ describe("a suspended tenant", () => {
     return (await database.query(`select ${tables.map(count).join(", ")}`, [tenantId]))[0];
   };
 
-  test("answers reads; refuses every other verb with the reason and changes nothing", async () => {
+  test("allows reads; refuses every change with the reason", async () => {
     const { id, scope, key, admin } = await tenantWith("suspended");
     const { requests } = await requestsIn(make, { scope, call, key });
     await database.query("update app.tenants set status = 'suspended' where id = $1", [id]);
@@ -188,7 +188,7 @@ describe("a suspended tenant", () => {
     expect([me.status, me.body.tenants[0].status, me.body.user.id]).toEqual([200, "suspended", admin.id]);
   });
 
-  test("a worker's key of it claims nothing and may end the jobs that it holds", async () => {
+  test("its worker key claims nothing and can end the jobs it holds", async () => {
     const { id } = await tenantWith("worker");
     const { key } = await accounts.key(await accounts.user({ superAdmin: true }), { kind: "worker", tenantId: id });
     await database.query("update app.tenants set status = 'suspended' where id = $1", [id]);

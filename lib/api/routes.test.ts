@@ -33,14 +33,14 @@ async function routesOnDisk(): Promise<OnDisk[]> {
 const onDisk = await routesOnDisk();
 const key = ({ path, method }: { path: string; method: string }) => `${method} ${path}`;
 
-test("B1 every route on disk has a permission row, and every row a route", () => {
+test("B1 every route on disk has a permission row, and every row has a route", () => {
   const rows = Object.entries(ROUTES).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
   );
   expect(onDisk.map(key).sort()).toEqual(rows.sort());
 });
 
-test("B1 every route checks what its row says", () => {
+test("B1 every route checks the permission of its row", () => {
   for (const { path, method, handler } of onDisk) {
     expect(handler.declaration?.access, `${method} ${path} is not declared through a wrapper`).toBe(
       ROUTES[path]?.[method as RouteMethod]?.access,
@@ -48,7 +48,7 @@ test("B1 every route checks what its row says", () => {
   }
 });
 
-test("every route that starts jobs needs the right to start jobs", () => {
+test("every route that starts jobs requires the right to start jobs", () => {
   const starts = [
     "POST /api/v1/jobs",
     "POST /api/v1/jobs/bulk",
@@ -76,7 +76,7 @@ test("every route on disk is in the reference", () => {
   expect(DOCUMENTED_ROUTES.map(key).sort()).toEqual(expected.sort());
 });
 
-test("the reference is a whole OpenAPI 3.1 document with unique operation ids", () => {
+test("the reference is a complete OpenAPI 3.1 document with unique operation ids", () => {
   const document = JSON.parse(JSON.stringify(openApiDocument(DOCUMENTED_ROUTES, "1")));
   expect(document.openapi).toBe("3.1.0");
   const operations = Object.values<Record<string, { operationId: string; responses: object }>>(document.paths).flatMap(
@@ -96,7 +96,7 @@ test("the reference is a whole OpenAPI 3.1 document with unique operation ids", 
   ).toEqual(["jobId", "X-Tenant-Id"]);
 });
 
-test("no file is a server function and no proxy decides who may enter", () => {
+test("no file is a server function, and no proxy decides about access", () => {
   const sources = ["app", "components", "lib", "web"].flatMap((folder) => {
     const root = join(APP, "..", folder);
     return existsSync(root)
@@ -106,7 +106,7 @@ test("no file is a server function and no proxy decides who may enter", () => {
   expect(sources.filter((file) => /(?:^|\/)(?:proxy|middleware)\.tsx?$/.test(file))).toEqual([]);
 });
 
-test("API-13 static paths win over ids, and only whole paths match", () => {
+test("API-13 static paths take precedence over ids, and only complete paths match", () => {
   expect(allowedMethods("/api/v1/jobs/summary")).toEqual(["GET", "HEAD", "OPTIONS"]);
   expect(allowedMethods("/api/v1/jobs/01890000-0000-7000-8000-000000000000/cancel")).toEqual(["POST", "OPTIONS"]);
   expect(allowedMethods("/api/v1/jobs/x/y")).toBeNull();

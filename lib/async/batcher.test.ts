@@ -19,7 +19,7 @@ function heldBatcher(most = 100, apartMs = 0, mostWeight = Number.POSITIVE_INFIN
 const nextTurn = () => new Promise(setImmediate);
 
 describe("a batcher", () => {
-  test("sends what came in one turn of the event loop together, and gives each its own answer", async () => {
+  test("sends the items of one event loop turn together, and returns to each its own answer", async () => {
     const { batcher, batches } = heldBatcher();
     const answers = Promise.all([1, 2, 3].map((item) => batcher.add(item)));
     await nextTurn();
@@ -28,7 +28,7 @@ describe("a batcher", () => {
     expect(await answers).toEqual(["answer 1", "answer 2", "answer 3"]);
   });
 
-  test("has one batch under way: what comes meanwhile goes together in the next", async () => {
+  test("has one batch in flight: later items go together into the next", async () => {
     const { batcher, batches } = heldBatcher();
     const first = batcher.add(1);
     await nextTurn();
@@ -43,7 +43,7 @@ describe("a batcher", () => {
     expect(await Promise.all(later)).toEqual(["answer 2", "answer 3"]);
   });
 
-  test("never sends more than its most", async () => {
+  test("never exceeds the maximum batch size", async () => {
     const { batcher, batches } = heldBatcher(2);
     const all = Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add(item)));
     for (let n = 0; n < 3; n += 1) {
@@ -54,7 +54,7 @@ describe("a batcher", () => {
     expect(batches.map(({ items }) => items)).toEqual([[1, 2], [3, 4], [5]]);
   });
 
-  test("never sends more than the most weight, except for one item alone, and keeps the order", async () => {
+  test("never exceeds the maximum weight, except with a single item, and keeps the order", async () => {
     const { batcher, batches } = heldBatcher(100, 0, 10);
     const all = Promise.all([4, 6, 1, 12, 3, 5].map((item) => batcher.add(item)));
     for (let n = 0; n < 4; n += 1) {
@@ -65,7 +65,7 @@ describe("a batcher", () => {
     expect(batches.map(({ items }) => items)).toEqual([[4, 6], [1], [12], [3, 5]]);
   });
 
-  test("a batch that fails fails its own calls, and the next goes out", async () => {
+  test("a failing batch rejects its own calls, and the next batch is sent", async () => {
     const { batcher, batches } = heldBatcher();
     const lost = Promise.allSettled([batcher.add(1), batcher.add(2)]);
     await nextTurn();
@@ -77,7 +77,7 @@ describe("a batcher", () => {
     expect(await kept).toBe("answer 3");
   });
 
-  test("works again after it was idle", async () => {
+  test("works again after being idle", async () => {
     const { batcher, batches } = heldBatcher();
     for (let n = 0; n < 2; n += 1) {
       const answer = batcher.add(n);
@@ -87,7 +87,7 @@ describe("a batcher", () => {
     }
   });
 
-  test("sends batches some time apart, so that what comes in a stream goes together", async () => {
+  test("spaces batches so that a stream of items is batched", async () => {
     const { batcher, batches } = heldBatcher(100, 60);
     void batcher.add(1);
     await nextTurn();

@@ -20,13 +20,13 @@ function refusing(...refused: readonly number[]) {
 }
 
 describe("a bisection", () => {
-  test("applies a batch that is not refused in one call", async () => {
+  test("applies a batch without refusals in one call", async () => {
     const { run, calls } = refusing();
     expect(await run([1, 2, 3])).toEqual(["applied 1 2 3"]);
     expect(calls).toEqual(["1 2 3"]);
   });
 
-  test("applies nothing of an empty batch", async () => {
+  test("applies nothing for an empty batch", async () => {
     const { run, calls } = refusing();
     expect(await run([])).toEqual([]);
     expect(calls).toEqual([]);
@@ -49,7 +49,7 @@ describe("a bisection", () => {
     expect(calls.length).toBeLessThanOrEqual(21);
   });
 
-  test("rejects at once with an error that no single item caused", async () => {
+  test("rejects at once with an error that is not about a single item", async () => {
     let calls = 0;
     const apply = () => {
       calls += 1;

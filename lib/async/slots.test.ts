@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CountedSlots } from "./slots";
 
-test("a holder takes no more slots than the limit, gets one back when it gives one back, and leaves others theirs", () => {
+test("a holder takes slots up to the limit, can take a returned one again, and does not affect other holders", () => {
   const slots = new CountedSlots(2);
   const [first, second] = [slots.take("ada"), slots.take("ada")];
   expect(slots.take("ada")).toBeNull();

@@ -55,7 +55,7 @@ test.each([
   ["a lower role", sql("update app.memberships set role = 'viewer' where user_id = $1"), "both"],
   ["revoking a key", sql("update app.api_keys set revoked_at = now() where created_by = $1"), "key"],
   ["fewer scopes of a key", sql("update app.api_keys set scopes = '{}' where created_by = $1"), "key"],
-])("%s wakes the web processes with the person's id and changes the marks", async (...[, revoke, concerns]) => {
+])("%s notifies the web processes with the user's id and changes the marks", async (...[, revoke, concerns]) => {
   const one = await person();
   const before = await marksOf(one);
   expect(before.every((mark) => mark !== undefined)).toBe(true);
@@ -66,7 +66,7 @@ test.each([
   expect([before[0] !== after[0], before[1] !== after[1]]).toEqual([concerns !== "key", concerns !== "session"]);
 });
 
-test("suspending a tenant wakes the web processes for everybody and changes its members' marks", async () => {
+test("suspending a tenant notifies the web processes about all users and changes its members' marks", async () => {
   const one = await person();
   const before = await marksOf(one);
   heard.length = 0;
@@ -75,7 +75,7 @@ test("suspending a tenant wakes the web processes for everybody and changes its 
   expect((await marksOf(one))[0]).not.toBe(before[0]);
 });
 
-test("uses of sessions and keys wake no process", async () => {
+test("using sessions and keys sends no notification", async () => {
   const one = await person();
   heard.length = 0;
   await database.query("update app.sessions set last_seen_at = now() where user_id = $1", [one.id]);

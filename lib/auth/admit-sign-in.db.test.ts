@@ -16,14 +16,14 @@ const fill = async (n: number, work: (i: number) => Promise<unknown>) => {
 const buckets = async (pattern = "%") =>
   Number((await database.query("select count(*) as n from app.request_buckets where key like $1", [pattern]))[0]?.n);
 
-test("after its burst one address is refused for an account, and other addresses are not", async () => {
+test("after its burst an address is blocked for an account, other addresses are not", async () => {
   await fill(LOGIN_PAIR.burst, async () => expect(await wait("max@example.test", "10.0.0.1")).toBe(0));
   expect(await wait("max@example.test", "10.0.0.1")).toBe(LOGIN_PAIR.secondsPerToken);
   expect(await wait("max@example.test", "10.0.0.2")).toBe(0);
   expect(await wait("other@example.test", "10.0.0.1")).toBe(0);
 });
 
-test("wrong passwords from many addresses slow an account down and never refuse it", async () => {
+test("wrong passwords from many addresses slow an account down and never block it", async () => {
   await fill(LOGIN_ACCOUNT.burst, async (i) =>
     expect((await admit("eva@example.test", `10.1.0.${i}`)).slow).toBe(false),
   );
@@ -32,7 +32,7 @@ test("wrong passwords from many addresses slow an account down and never refuse 
   });
 });
 
-test("a browser that signed in before is neither refused nor slowed down by what others do, and has a limit", async () => {
+test("a known browser is neither blocked nor slowed down by other clients, and has its own limit", async () => {
   const email = "ida@example.test";
   await fill(LOGIN_ACCOUNT.burst, (i) => admit(email, `10.2.0.${i % 2}`));
   await fill(LOGIN_ADDRESS.burst, (i) => admit(`x${i}@example.test`, "10.2.0.1"));
@@ -42,7 +42,7 @@ test("a browser that signed in before is neither refused nor slowed down by what
   expect(await wait(email, "10.2.0.1", "known")).toBeGreaterThan(0);
 });
 
-test("an address is refused over all accounts, an IPv6 one by its /64, and recovers with time", async () => {
+test("an address is blocked over all accounts, an IPv6 one by its /64, and recovers with time", async () => {
   const take = (i: number) => wait(`a${i}@example.test`, `2001:db8:0:7::${i.toString(16)}`);
   await fill(LOGIN_ADDRESS.burst, async (i) => expect(await take(i)).toBe(0));
   expect(await take(1000)).toBeGreaterThan(0);
@@ -52,7 +52,7 @@ test("an address is refused over all accounts, an IPv6 one by its /64, and recov
   await database.moveClock(0);
 });
 
-test("a clock that is set back refuses nobody", async () => {
+test("a clock that is set back blocks no sign-in", async () => {
   await database.moveClock(2 * 3_600_000);
   await fill(LOGIN_PAIR.burst + 3, () => admit("early@example.test", "10.7.0.1"));
   await database.moveClock(0);
@@ -60,19 +60,19 @@ test("a clock that is set back refuses nobody", async () => {
   expect(await wait("early@example.test", "10.7.0.1")).toBeGreaterThan(0);
 });
 
-test("two callers never share the last token", async () => {
+test("concurrent callers never share the last token", async () => {
   const waits = await Promise.all(Array.from({ length: 40 }, () => wait("race@example.test", "10.3.0.1")));
   expect(waits.filter((seconds) => seconds === 0)).toHaveLength(LOGIN_PAIR.burst);
 });
 
-test("an attempt that its address refuses leaves no row of the account", async () => {
+test("an attempt from a blocked address stores no row for the account", async () => {
   await fill(LOGIN_ADDRESS.burst, (i) => admit(`spray${i}@example.test`, "10.4.0.1"));
   const before = await buckets();
   await fill(50, (i) => admit(`late${i}@example.test`, "10.4.0.1"));
   expect(await buckets()).toBe(before);
 });
 
-test("buckets that are full again are deleted by later sign-ins", async () => {
+test("full buckets are deleted by later sign-ins", async () => {
   expect(await buckets()).toBeGreaterThan(50);
   await database.moveClock(11 * 60_000);
   await fill(20, () => admit("clean@example.test", "10.5.0.1"));
@@ -80,7 +80,7 @@ test("buckets that are full again are deleted by later sign-ins", async () => {
   await database.moveClock(0);
 });
 
-test("a sign-in that succeeds costs nothing", async () => {
+test("a successful sign-in takes no token", async () => {
   await fill(LOGIN_PAIR.burst + 3, async () => {
     const { waitSeconds, taken } = await admit("lucky@example.test", "10.6.0.1");
     expect(waitSeconds).toBe(0);

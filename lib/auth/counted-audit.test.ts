@@ -23,7 +23,7 @@ const denial = (fields: Partial<AuditEntry> = {}): AuditEntry => ({
 const repeated = (lines: readonly AuditEntry[]) =>
   lines.map(({ ip, actorId, detail }) => [ip ?? actorId, detail?.repeated]);
 
-test("alike denials of one minute are two lines: the first at once, and the number of the others", async () => {
+test("equal denials of one minute write two rows: the first at once, and the count of the others", async () => {
   const { lines, audit } = recorder();
   for (let i = 0; i < 500; i += 1) await audit.add(denial({ requestId: `request-${i}` }));
   expect(lines).toMatchObject([{ requestId: "request-0" }]);
@@ -37,7 +37,7 @@ test("alike denials of one minute are two lines: the first at once, and the numb
   expect(lines).toHaveLength(3);
 });
 
-test("denials of one /64 are alike; another key, reason or tenant is not", async () => {
+test("denials of one /64 are equal; those of another key, reason or tenant are not", async () => {
   const { lines, audit } = recorder();
   for (const ip of ["2001:db8::1", "2001:db8::2"]) await audit.add(denial({ ip }));
   expect(lines).toHaveLength(1);
@@ -47,7 +47,7 @@ test("denials of one /64 are alike; another key, reason or tenant is not", async
   expect(lines).toHaveLength(5);
 });
 
-test("a minute has at most 202 lines of one action, for any number of addresses, and counts every denial", async () => {
+test("a minute writes at most 202 rows for one action, for any number of addresses, and counts every denial", async () => {
   const { lines, audit } = recorder();
   for (let i = 0; i < 3000; i += 1) await audit.add(denial({ ip: `198.51.${i >> 8}.${i & 255}` }));
   for (let i = 0; i < 1000; i += 1) await audit.add(denial({ ip: `198.51.0.${i % 100}` }));

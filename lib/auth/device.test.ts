@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a browser is known to the account that signed in, under one id, and to no other", () => {
+test("a browser is known only to the account that signed in, under one id", () => {
   const line = deviceCookie(null, EMAIL, settings);
   expect(line).toMatch(
     /^__Host-leasehold\.device=[\w.~-]+; Path=\/; Max-Age=15552000; HttpOnly; SameSite=Lax; Secure$/,
@@ -20,7 +20,7 @@ test("a browser is known to the account that signed in, under one id, and to no 
   expect(line).not.toContain("ada");
 });
 
-test("a mark that was changed, signed with another key, planted twice or too old is worth nothing", () => {
+test("an altered, duplicated or expired mark or one signed with another key is ignored", () => {
   const cookie = sent(deviceCookie(null, EMAIL, settings));
   const [name = "", mark = ""] = cookie.split("=");
   const [expiry = "", nonce = "", account = "", mac = ""] = mark.split(".");
@@ -44,14 +44,14 @@ test("a mark that was changed, signed with another key, planted twice or too old
   expect(findDevice(cookie, EMAIL, settings)).toBeNull();
 });
 
-test("a browser of several accounts is known to the last four of them", () => {
+test("a browser used by several accounts is known to the last four", () => {
   let cookie: string | null = null;
   for (const n of [1, 2, 3, 1, 4, 5]) cookie = sent(deviceCookie(cookie, `p${n}@example.test`, settings));
   const known = [1, 2, 3, 4, 5].filter((n) => findDevice(cookie, `p${n}@example.test`, settings) !== null);
   expect(known).toEqual([1, 3, 4, 5]);
 });
 
-test("browsers of one account stand for the same account, and show no more of it than that", () => {
+test("marks of one account contain the same account hash and nothing else about it", () => {
   const [one, again] = [deviceCookie(null, EMAIL, settings), deviceCookie(null, EMAIL, settings)].map(sent);
   const account = lastAccount(one ?? null, settings);
   expect(account).toMatch(/^[\w-]{16}$/);

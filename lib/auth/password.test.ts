@@ -3,23 +3,23 @@ import { TooManyWaiting } from "@/lib/turn-lines";
 import { networkOf } from "./address-group";
 import { hashPassword, verifyPassword } from "./password";
 
-test("PW-1 argon2id with 64 MiB and three passes", async () => {
+test("PW-1 passwords are hashed with argon2id, 64 MiB and three passes", async () => {
   const stored = await hashPassword("correct horse battery");
   expect(stored).toMatch(/^\$argon2id\$v=19\$m=65536,t=3,p=1\$/);
   expect(await verifyPassword("correct horse battery", stored)).toBe(true);
   expect(await verifyPassword("correct horse batterz", stored)).toBe(false);
 });
 
-test("PW-1 the same password typed in another normal form matches", async () => {
+test("PW-1 the same password in another Unicode normal form matches", async () => {
   const stored = await hashPassword("Ａ\u00e9 long password");
   expect(await verifyPassword("Ae\u0301 long password", stored)).toBe(true);
 });
 
-test.each(["short", "elevenchars", "x".repeat(257)])("PW-1 %s is not taken", async (password) => {
+test.each(["short", "elevenchars", "x".repeat(257)])("PW-1 %s is refused", async (password) => {
   await expect(hashPassword(password)).rejects.toThrow(RangeError);
 });
 
-test("PW-1 an unknown user costs a verification too, and a broken hash is a no", async () => {
+test("PW-1 an unknown user costs a verification too, and an invalid hash does not match", async () => {
   await verifyPassword("warm the dummy hash", null);
   const started = performance.now();
   expect(await verifyPassword("correct horse battery", null)).toBe(false);
@@ -28,7 +28,7 @@ test("PW-1 an unknown user costs a verification too, and a broken hash is a no",
   expect(unknown).toBeGreaterThan(5);
 });
 
-test("PW-1 more callers than slots all get their answer", async () => {
+test("PW-1 more callers than slots all get an answer", async () => {
   const stored = await hashPassword("correct horse battery");
   const answers = await Promise.all(
     Array.from({ length: 9 }, (_, i) => verifyPassword(i % 2 ? "wrong password" : "correct horse battery", stored)),
@@ -36,7 +36,7 @@ test("PW-1 more callers than slots all get their answer", async () => {
   expect(answers).toEqual([true, false, true, false, true, false, true, false, true]);
 });
 
-test("checks of one network delay no other network's, and a known browser's none at all", async () => {
+test("checks of one network do not delay other networks or known browsers", async () => {
   const ended: string[] = [];
   const check = (ip: string, first = false) =>
     verifyPassword("wrong password", null, { name: networkOf(ip), first }).then(
@@ -54,7 +54,7 @@ test("checks of one network delay no other network's, and a known browser's none
   expect(checked.indexOf("192.0.2.1")).toBeLessThan(18);
 });
 
-test("many checks of one known account delay neither another known account's nor a stranger's", async () => {
+test("many checks of one known account do not delay other known accounts or strangers", async () => {
   const ended: string[] = [];
   const check = async (who: string, name: string, first: boolean) => {
     await verifyPassword("wrong password", null, { name, first });

@@ -20,7 +20,7 @@ const principalOf = (headers: Record<string, string>, origin = ORIGIN) =>
 const byCookie = (sid: string) => principalOf({ cookie: `other=1; leasehold.session=${sid}` });
 const byKey = (key: string) => principalOf({ authorization: `Bearer ${key}` });
 
-test("SE-3 a live session is a user with all memberships", async () => {
+test("SE-3 a live session identifies a user with all memberships", async () => {
   const user = await make.user({ roles: { [acme.id]: "admin", [globex.id]: "viewer" } });
   const principal = await byCookie(await openSession(db, user.id, client));
   expect(principal).toMatchObject({ kind: "user", user: { id: user.id, email: user.email, isSuperAdmin: false } });
@@ -30,7 +30,7 @@ test("SE-3 a live session is a user with all memberships", async () => {
   ]);
 });
 
-test("SE-1 the session id is stored as its hash only", async () => {
+test("SE-1 only the hash of the session id is stored", async () => {
   const user = await make.user();
   const sid = await openSession(db, user.id, client);
   const rows = await database.query("select s::text as text from app.sessions s where user_id = $1", [user.id]);
@@ -47,11 +47,11 @@ test.each([
   ["an empty bearer", { authorization: "Bearer " }],
   ["a key of another form", { authorization: "Bearer lhk_live_x" }],
   ["an unknown key", { authorization: `Bearer ${generateApiKey().key}` }],
-])("SE-3 %s is nobody", async (_, headers) => {
+])("SE-3 %s does not authenticate", async (_, headers) => {
   expect(await principalOf(headers as Record<string, string>)).toBeNull();
 });
 
-test("SE-3 a session id in the Authorization header is nobody, and both together are refused", async () => {
+test("SE-3 a session id in the Authorization header does not authenticate, and a session together with a key is refused", async () => {
   const user = await make.user();
   const sid = await openSession(db, user.id, client);
   const { key } = await make.key(user, { tenantId: acme.id });
@@ -61,7 +61,7 @@ test("SE-3 a session id in the Authorization header is nobody, and both together
   );
 });
 
-test("SE-5 on https only the host-bound cookie counts", async () => {
+test("SE-5 on https only the __Host- cookie authenticates", async () => {
   const user = await make.user();
   const sid = await openSession(db, user.id, client);
   expect(await principalOf({ cookie: `leasehold.session=${sid}` }, "https://x.test")).toBeNull();
@@ -70,7 +70,7 @@ test("SE-5 on https only the host-bound cookie counts", async () => {
   });
 });
 
-test("SE-4 B8 logout, disabling and loss of a role hold from the next request on", async () => {
+test("SE-4 B8 logout, disabling and losing a role take effect with the next request", async () => {
   const user = await make.user({ roles: { [acme.id]: "admin" } });
   const sid = await openSession(db, user.id, client);
   await database.query("update app.memberships set role = 'viewer' where user_id = $1", [user.id]);
@@ -105,7 +105,7 @@ test("SE-1 a session ends 30 idle minutes after its last use and 12 hours after 
   }
 });
 
-test("SE-1 the eleventh session ends the first", async () => {
+test("SE-1 the eleventh session ends the oldest", async () => {
   const user = await make.user();
   const sids: string[] = [];
   for (let i = 0; i <= SESSIONS_PER_USER; i += 1) sids.push(await openSession(db, user.id, client));
@@ -113,7 +113,7 @@ test("SE-1 the eleventh session ends the first", async () => {
   expect(await byCookie(sids[1] ?? "")).not.toBeNull();
 });
 
-test("K-5 a key is its creator's present rights, and dies with the creator", async () => {
+test("K-5 a key has its creator's current rights, and stops working with the creator", async () => {
   const user = await make.user({ roles: { [acme.id]: "admin" } });
   const { key } = await make.key(user, { tenantId: acme.id, scopes: ["jobs:read", "of:the-future"] });
   expect(await byKey(key)).toMatchObject({
@@ -125,7 +125,7 @@ test("K-5 a key is its creator's present rights, and dies with the creator", asy
   expect(await byKey(key)).toBeNull();
 });
 
-test("K-2 TENANT-16 an expired, a revoked and a tampered key are nobody", async () => {
+test("K-2 TENANT-16 an expired, a revoked and an altered key do not authenticate", async () => {
   const user = await make.user({ roles: { [acme.id]: "admin" } });
   expect(await byKey((await make.key(user, { tenantId: acme.id, expiresIn: -1 })).key)).toBeNull();
   const revoked = await make.key(user, { tenantId: acme.id });
@@ -137,14 +137,14 @@ test("K-2 TENANT-16 an expired, a revoked and a tampered key are nobody", async 
   expect(await byKey(good.key)).not.toBeNull();
 });
 
-test("K-3 the right id with another secret is nobody", async () => {
+test("K-3 the right key id with another secret does not authenticate", async () => {
   const user = await make.user({ roles: { [acme.id]: "admin" } });
   const { id, key } = await make.key(user, { tenantId: acme.id });
   await database.query("update app.api_keys set secret_hash = $2 where id = $1", [id, generateApiKey().secretHash]);
   expect(await byKey(key)).toBeNull();
 });
 
-test("K-1 a mistyped key causes no database call", async () => {
+test("K-1 a mistyped key causes no database query", async () => {
   const { key } = generateApiKey();
   const closed = openDatabase({
     prepare: true,
@@ -162,7 +162,7 @@ test("K-1 a mistyped key causes no database call", async () => {
   await closed.close();
 });
 
-test("K-7 the last use is written once a minute", async () => {
+test("K-7 the last use is written at most once a minute", async () => {
   const user = await make.user({ roles: { [acme.id]: "admin" } });
   const { id, key } = await make.key(user, { tenantId: acme.id });
   const lastUse = async () =>

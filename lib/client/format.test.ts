@@ -10,7 +10,7 @@ describe("times and sizes as people read them", () => {
     [63_000, "1m 03s"],
     [7_500_000, "2h 05m"],
     [273_600_000, "3d 04h"],
-  ])("%d ms lasts %s", (milliseconds, shown) => expect(formatDuration(milliseconds)).toBe(shown));
+  ])("%d ms is shown as the duration %s", (milliseconds, shown) => expect(formatDuration(milliseconds)).toBe(shown));
 
   test.each([
     [0, "0 s"],
@@ -19,20 +19,20 @@ describe("times and sizes as people read them", () => {
     [90_000, "25 h"],
     [432_000, "5 d"],
     [94_608_000, "3 y"],
-  ])("%d seconds are an age of %s", (seconds, shown) => expect(formatAge(seconds)).toBe(shown));
+  ])("%d seconds is shown as the age %s", (seconds, shown) => expect(formatAge(seconds)).toBe(shown));
 
-  test("a moment is before, after or now", () => {
+  test("a time is relative to now: before, after or equal", () => {
     expect(formatRelative(0, 4000)).toBe("4 s ago");
     expect(formatRelative(120_000, 0)).toBe("in 2 min");
     expect(formatRelative(999, 0)).toBe("now");
   });
 
-  test("UTC is the same everywhere, and what is no instant stays as it is", () => {
+  test("UTC output is the same in every zone, and invalid input is unchanged", () => {
     expect(formatUtc("2026-11-08T02:03:04.567Z")).toBe("8 Nov 2026, 02:03:04 UTC");
     expect(formatUtc("soon")).toBe("soon");
   });
 
-  test("sizes and counts", () => {
+  test("sizes and counts are formatted", () => {
     expect([0, 1023, 1536, 734_003_200].map(formatBytes)).toEqual(["0 B", "1023 B", "1.5 KiB", "700 MiB"]);
     expect([0, 999, 1000, 1_234_567].map(formatCount)).toEqual(["0", "999", "1,000", "1,234,567"]);
   });

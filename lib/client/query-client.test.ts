@@ -2,7 +2,7 @@ import { notifyManager, QueryObserver } from "@tanstack/react-query";
 import { expect, test } from "vitest";
 import { makeQueryClient } from "./query-client";
 
-test("a query whose first answer was an error stays an error while it is fetched again, until data arrives", async () => {
+test("a query whose first answer was an error keeps the error while it is fetched again, until data arrives", async () => {
   let answer: (rows: string | Error) => void = () => {};
   const queryFn = () =>
     new Promise<string>((resolve, reject) => {

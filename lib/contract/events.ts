@@ -113,7 +113,7 @@ const published = z.object({
   matched_count: z.int(),
   started_count: z.int(),
   reason: eventReason.nullable(),
-  job_ids: z.array(id).meta({ description: "The jobs that it made; empty while it is pending" }),
+  job_ids: z.array(id).meta({ description: "The jobs that it started; empty while it is pending" }),
 });
 export type Published = z.infer<typeof published>;
 /** The answer to one event is the event; the answer to a batch has `data` in the batch's order. */
@@ -179,10 +179,10 @@ export const testTriggersBody = z
     trigger_id: id.optional(),
     draft: draftTrigger.optional(),
   })
-  .refine((body) => (body.event === undefined) !== (body.replay === undefined), "takes either event or replay")
+  .refine((body) => (body.event === undefined) !== (body.replay === undefined), "needs either event or replay")
   .refine((body) => body.trigger_id === undefined || body.draft === undefined, {
     path: ["draft"],
-    error: "does not go with trigger_id",
+    error: "cannot be combined with trigger_id",
   });
 export type TestTriggers = z.input<typeof testTriggersBody>;
 

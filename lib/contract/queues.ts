@@ -65,7 +65,7 @@ export const pauseView = z.object({
 export type Pause = z.infer<typeof pauseView>;
 export const pauseList = z.object({ data: z.array(pauseView) });
 
-const reason = z.string().trim().min(1, "must say why").max(500);
+const reason = z.string().trim().min(1, "is required").max(500);
 const until = instantIn.optional();
 
 /**

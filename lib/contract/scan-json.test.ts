@@ -4,19 +4,19 @@ import { MalformedJson, SCAN_LIMITS, scanJson, scanJsonInTurns } from "./scan-js
 
 const codes = (text: string) => scanJson(text).map((problem) => `${problem.pointer} ${problem.code}`);
 
-test("PAYLOAD-11 duplicate keys are found, however they are spelt", () => {
+test("PAYLOAD-11 duplicate keys are found in every spelling", () => {
   expect(codes('{"cmd":"safe","cmd":"rm"}')).toEqual(["/cmd duplicate-key"]);
   expect(codes('{"p":{"a":1,"\\u0061":2}}')).toEqual(["/p/a duplicate-key"]);
   expect(codes('[{"a":1},{"a":2}]')).toEqual([]);
 });
 
-test("PAYLOAD-05 numbers that a double cannot hold are found", () => {
+test("PAYLOAD-05 numbers that a double cannot represent are found", () => {
   const text =
     '{"id":2481930577102938465,"n":9007199254740993,"e":1e400,"d":0.1,"z":-0,"t":1e-400,"ok":9007199254740991}';
   expect(codes(text)).toEqual(["id", "n", "e", "t"].map((key) => `/${key} number-out-of-range`));
 });
 
-test("a number is kept with all its digits, or refused with its pointer", () => {
+test("a number keeps all its digits or is refused with its pointer", () => {
   const kept = [
     "0.1",
     "1.50",
@@ -112,7 +112,7 @@ test("agrees with JSON.parse on what is JSON", () => {
   );
 });
 
-test("the values of one payload are counted apart, and a scan in turns finds the same and pauses", async () => {
+test("the values of one payload are counted separately, and a scan that yields finds the same", async () => {
   const payload = (values: number) =>
     `{"definition_key":"a","payload":[${Array.from({ length: values }, () => 1).join()}]}`;
   const batch = (...payloads: string[]) => `{"jobs":[${payloads.join()}]}`;

@@ -222,7 +222,7 @@ export const runTriggerBody = z
   .strictObject({ payload: json.optional(), event: jsonObject.optional() })
   .refine((value) => !("payload" in value && "event" in value), {
     path: ["event"],
-    error: "does not go with a payload, which takes the place of the template",
+    error: "cannot be combined with a payload, which replaces the template",
   });
 export type RunTrigger = z.input<typeof runTriggerBody>;
 export const triggerRun = z.object({ firing, job });

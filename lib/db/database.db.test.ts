@@ -49,7 +49,7 @@ beforeEach(async () => {
 });
 afterAll(async () => expect(await openTransactions()).toBe(0));
 
-test("values arrive as the types that the code works with", async () => {
+test("values have the types that the code expects", async () => {
   const [row] = await open().run(
     statement(
       "types",
@@ -69,15 +69,15 @@ test("values arrive as the types that the code works with", async () => {
   });
 });
 
-test("statements are prepared under their name, once for each connection", async () => {
+test("statements are prepared under their name once per connection", async () => {
   const db = open({ max: 1 });
   const named = statement("prepared_once", "select name from pg_prepared_statements where name like 'prepared_once%'");
   await db.run(named);
   expect(await db.run(named)).toEqual([{ name: named.name }]);
 });
 
-describe("LEASE-26 a connection never carries one borrower's trouble to the next", () => {
-  test("the backend dies in mid transaction: the connection is replaced and the error says unavailable", async () => {
+describe("LEASE-26 a connection never passes an error on to its next user", () => {
+  test("a backend that dies in a transaction: the connection is replaced and the error is unavailable", async () => {
     const db = open({ max: 1 });
     const error = await failure(
       db.transaction(async (tx) => {
@@ -89,7 +89,7 @@ describe("LEASE-26 a connection never carries one borrower's trouble to the next
     expect(await pidOf(db)).toEqual(expect.any(Number));
   });
 
-  test("ROLLBACK itself fails: the caller gets the first error and the connection is gone", async () => {
+  test("a ROLLBACK that fails: the caller gets the first error and the connection is closed", async () => {
     const db = open({ max: 1 });
     const before = await pidOf(db);
     const own = new Error("of the caller");
@@ -102,7 +102,7 @@ describe("LEASE-26 a connection never carries one borrower's trouble to the next
     expect(await pidOf(db)).not.toBe(before);
   });
 
-  test("a throw before the first query leaves no transaction open and the connection usable", async () => {
+  test("an exception before the first query leaves no transaction open and the connection usable", async () => {
     const db = open({ max: 1 });
     const before = await pidOf(db);
     await expect(db.transaction(() => Promise.reject(new Error("early")))).rejects.toThrow("early");
@@ -110,13 +110,13 @@ describe("LEASE-26 a connection never carries one borrower's trouble to the next
     expect(await pidOf(db)).toBe(before);
   });
 
-  test("a transaction whose failure was swallowed is reported, not taken for committed", async () => {
+  test("a transaction that ignores a failed statement is reported as failed, not as committed", async () => {
     const db = open();
     const error = await failure(db.transaction((tx) => tx.run(statement("bad", "select 1/0")).catch(() => {})));
     expect(error).toMatchObject({ sqlState: "25P02", undone: true });
   });
 
-  test("a transaction handle is dead after its end", async () => {
+  test("a transaction handle is unusable after its end", async () => {
     const db = open({ max: 1 });
     let kept: Runner | undefined;
     await db.transaction(async (tx) => {
@@ -126,7 +126,7 @@ describe("LEASE-26 a connection never carries one borrower's trouble to the next
     await failure(Promise.resolve(kept?.orm.execute(sql`select 1`)));
   });
 
-  test("a query that the server never answers gives the connection up", async () => {
+  test("a query without an answer closes its connection", async () => {
     const db = open({ max: 1, queryTimeoutMs: 200 });
     const before = await pidOf(db);
     expect(await failure(db.run(statement("slow", "select pg_sleep(2)")))).toMatchObject({ kind: "timeout" });
@@ -134,7 +134,7 @@ describe("LEASE-26 a connection never carries one borrower's trouble to the next
   });
 });
 
-test("PG-2 idle connections that the server ends are replaced, and the owner hears of it", async () => {
+test("PG-2 idle connections that the server ends are replaced and reported", async () => {
   const heard: Error[] = [];
   const db = open({ onError: (error) => heard.push(error) });
   await kill(await pidOf(db));
@@ -143,7 +143,7 @@ test("PG-2 idle connections that the server ends are replaced, and the owner hea
   expect(await pidOf(db)).toEqual(expect.any(Number));
 });
 
-test("PG-2 a borrowed connection that breaks between two queries does not end the process", async () => {
+test("PG-2 a borrowed connection that breaks between two queries does not crash the process", async () => {
   const db = open();
   const error = await failure(
     db.transaction(async (tx) => {
@@ -158,7 +158,7 @@ test("PG-2 a borrowed connection that breaks between two queries does not end th
   expect(error.kind).toBe("unavailable");
 });
 
-test("LEASE-30 a server that became read-only costs the connection, and the pool recovers by itself", async () => {
+test("LEASE-30 a connection to a server that became read-only is closed, and the pool recovers", async () => {
   const db = open({ max: 1 });
   const write = () =>
     withTenant(db, TENANT, (tx) => tx.orm.insert(lists).values({ tenantId: TENANT, name: `n${Math.random()}` }));
@@ -173,8 +173,8 @@ test("LEASE-30 a server that became read-only costs the connection, and the pool
   await write();
 });
 
-describe("a database that is not there", () => {
-  test("is unavailable within five seconds, and never an unhandled rejection", async () => {
+describe("a database that is down", () => {
+  test("is unavailable within five seconds, without an unhandled rejection", async () => {
     const url = new URL(database.urlFor("web"));
     url.port = "1";
     const db = open({ url: url.href });
@@ -183,7 +183,7 @@ describe("a database that is not there", () => {
     expect(Date.now() - started).toBeLessThan(5000);
   });
 
-  test("a full pool answers unavailable after the acquire timeout", async () => {
+  test("a full pool is unavailable after the acquire timeout", async () => {
     const db = open({ max: 1, acquireTimeoutMs: 1000 });
     await db.transaction(async () => {
       expect(await failure(db.run(pid))).toMatchObject({ kind: "unavailable", undone: true });
@@ -191,7 +191,7 @@ describe("a database that is not there", () => {
     });
   });
 
-  test("a closed database refuses, and closing twice is harmless", async () => {
+  test("a closed database refuses queries, and closing twice is harmless", async () => {
     const db = open();
     await db.close();
     await db.close();
@@ -199,7 +199,7 @@ describe("a database that is not there", () => {
   });
 });
 
-describe("LEASE-31 transient codes are retried at the query layer", () => {
+describe("LEASE-31 transient errors are retried at the query layer", () => {
   const raiseOnce = (code: string) => statement(`raise_${code}`, `select app.raise_until($1, '${code}') as calls`);
 
   beforeEach(async () => {
@@ -212,23 +212,23 @@ describe("LEASE-31 transient codes are retried at the query layer", () => {
       grant execute on function app.raise_until(integer, text) to leasehold_web`);
   });
 
-  test.each(["40001", "40P01"])("a single statement that failed with %s runs again", async (code) => {
+  test.each(["40001", "40P01"])("a single statement that failed with %s is run again", async (code) => {
     expect(await open().run(raiseOnce(code), [3])).toEqual([{ calls: 3 }]);
   });
 
-  test("it gives up in the end, and says retryable", async () => {
+  test("retries end with the error kind retryable", async () => {
     expect(await failure(open().run(raiseOnce("40001"), [100]))).toMatchObject({
       kind: "retryable",
       sqlState: "40001",
     });
   });
 
-  test.each(["23505", "42501", "57014"])("%s is not transient: one call", async (code) => {
+  test.each(["23505", "42501", "57014"])("%s is not transient and is not retried", async (code) => {
     await failure(open().run(raiseOnce(code), [3]));
     expect(await database.query("select last_value::int as calls from app.calls")).toEqual([{ calls: 1 }]);
   });
 
-  test("a whole transaction runs again only when its caller allows it", async () => {
+  test("a whole transaction is run again only if its caller allows it", async () => {
     const db = open();
     const work = (tx: Runner) => tx.run(raiseOnce("40001"), [2]);
     await failure(db.transaction(work));
@@ -238,7 +238,7 @@ describe("LEASE-31 transient codes are retried at the query layer", () => {
     expect(await retryUndone(2, () => withTenant(db, TENANT, work))).toEqual([{ calls: 2 }]);
   });
 
-  test("a write whose connection broke is not sent again, a repeatable read is", async () => {
+  test("after a broken connection a repeatable read is sent again, a write is not", async () => {
     const db = open({ max: 1 });
     const dying = "select nextval('app.calls'), pg_terminate_backend(pg_backend_pid()), pg_sleep(5)";
     const calls = async () => (await database.query("select last_value::int as n from app.calls"))[0]?.n;
@@ -259,7 +259,7 @@ describe("LEASE-31 transient codes are retried at the query layer", () => {
 });
 
 describe("drizzle over the same connections", () => {
-  test("its errors are DatabaseErrors without SQL or values", async () => {
+  test("returns DatabaseErrors without SQL or values", async () => {
     const db = open();
     const insert = () =>
       withTenant(db, TENANT, (tx) => tx.orm.insert(lists).values({ tenantId: TENANT, name: "secret-name" }));
@@ -269,7 +269,7 @@ describe("drizzle over the same connections", () => {
     expect(`${error.message}${JSON.stringify(error)}${String(error.cause)}`).not.toMatch(/secret-name|insert into/);
   });
 
-  test("reads and writes rows as the schema says", async () => {
+  test("reads and writes rows as the schema defines", async () => {
     const [row] = await withTenant(open(), TENANT, (tx) =>
       tx.orm
         .insert(lists)
@@ -285,7 +285,7 @@ describe("drizzle over the same connections", () => {
     });
   });
 
-  test("DZ-2 it opens no transaction of its own", async () => {
+  test("DZ-2 opens no transaction itself", async () => {
     const db = open();
     await failure(db.orm.transaction(() => Promise.resolve()));
     await db.transaction((tx) => failure(tx.orm.transaction(() => Promise.resolve())));

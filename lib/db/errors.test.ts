@@ -4,7 +4,7 @@ import { DatabaseError, toAcquireError, toDatabaseError } from "./errors";
 const failed = (code: string, message = "words with 'a value'") =>
   toDatabaseError(Object.assign(new Error(message), { code }));
 
-describe("PG-4 the SQLSTATE decides what an error means", () => {
+describe("PG-4 the SQLSTATE determines the kind of an error", () => {
   test.each([
     ["23505", "conflict"],
     ["23503", "conflict"],
@@ -38,25 +38,25 @@ describe("PG-4 the SQLSTATE decides what an error means", () => {
   });
 });
 
-test("the codes of our own RAISE statements come out as code", () => {
+test("the codes of the application's own RAISE statements become error codes", () => {
   expect(failed("LH002").code).toBe("LH002");
   expect(failed("23505").code).toBeUndefined();
 });
 
-test("neither message, nor enumerable fields, nor stack hold what the server said", () => {
+test("neither message, enumerable fields nor stack contain the server's message", () => {
   const error = failed("22P02", 'invalid input syntax for type uuid: "secret"');
   expect(`${error.message}${JSON.stringify(error)}${error.stack}`).not.toContain("secret");
   expect(error.serverMessage).toContain("secret");
 });
 
-test("a connection is given up after the codes that end it, and kept after the others", () => {
+test("a connection is closed after fatal codes and kept after others", () => {
   for (const code of ["25006", "57P01", "57P05", "25P03", "08006"])
     expect(failed(code).connectionLost, code).toBe(true);
   for (const code of ["23505", "40001", "57014", "42501", "LH001"])
     expect(failed(code).connectionLost, code).toBe(false);
 });
 
-test("a failure to get a connection is unavailable and left nothing behind, whatever its code", () => {
+test("a failure to acquire a connection is unavailable and undone, with any code", () => {
   expect(toAcquireError(Object.assign(new Error("no such database"), { code: "3D000" }))).toMatchObject({
     kind: "unavailable",
     sqlState: "3D000",
@@ -64,7 +64,7 @@ test("a failure to get a connection is unavailable and left nothing behind, what
   });
 });
 
-test("an error that already is one stays the same object", () => {
+test("a DatabaseError is returned unchanged", () => {
   const error = new DatabaseError({ kind: "conflict" });
   expect(toDatabaseError(error)).toBe(error);
 });

@@ -15,7 +15,7 @@ function open(max: number, acquireTimeoutMs = 30_000) {
   return db;
 }
 
-test("a caller of one line is served after one of another line, however many of those wait", async () => {
+test("lines take turns: a caller waits for at most one caller of another line", async () => {
   const db = open(2);
   const borrowed = [await borrow(db), await borrow(db)];
   const served: string[] = [];
@@ -34,7 +34,7 @@ test("a caller of one line is served after one of another line, however many of 
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, waiting: 0 });
 });
 
-test("callers of one line hold four fifths of the connections at most, and those of another are served at once", async () => {
+test("callers of one line hold at most four fifths of the connections, so other lines get one at once", async () => {
   const db = open(8);
   const holding = await Promise.all(Array.from({ length: 6 }, () => runInLine("a", () => borrow(db))));
   const more = runInLine("a", () => db.run(one));
@@ -47,7 +47,7 @@ test("callers of one line hold four fifths of the connections at most, and those
   expect(db.stats()).toMatchObject({ waiting: 0 });
 });
 
-test("a caller that waited for the acquire timeout leaves its line", async () => {
+test("a caller leaves its line at the acquire timeout", async () => {
   const db = open(1, 300);
   const giveBack = await borrow(db);
   const given = await Promise.allSettled(["a", "a", "b"].map((name) => runInLine(name, () => db.run(one))));
@@ -60,7 +60,7 @@ test("a caller that waited for the acquire timeout leaves its line", async () =>
   expect(await Promise.all([db.run(one), runInLine("a", () => db.run(one))])).toHaveLength(2);
 });
 
-test("closing the pool ends the callers that wait", async () => {
+test("closing the pool rejects waiting callers", async () => {
   const db = open(1);
   const giveBack = await borrow(db);
   const waits = Promise.allSettled(["a", "b"].map((name) => runInLine(name, () => db.run(one))));
@@ -71,7 +71,7 @@ test("closing the pool ends the callers that wait", async () => {
   await closed;
 });
 
-test("failures to connect give their turns back", async () => {
+test("failed connections return their turns", async () => {
   const url = new URL(database.urlFor("web"));
   url.pathname = "/absent";
   const db = openDatabase({ prepare: true, url: url.href, role: "web", max: 1, applicationName: "lines" });
@@ -79,7 +79,7 @@ test("failures to connect give their turns back", async () => {
   for (let time = 0; time < 3; time += 1) await expect(db.run(one)).rejects.toMatchObject({ kind: "unavailable" });
 });
 
-test("work that outlives its line, and work for several lines, is in the common line", async () => {
+test("work that outlives its line and work for several lines use the common line", async () => {
   let later: Promise<string> | undefined;
   await runInLine("a", async () => {
     later = setImmediate().then(currentLine);

@@ -29,7 +29,7 @@ const killListeners = () =>
 const listeners = async () =>
   (await database.query("select 1 from pg_stat_activity where application_name = 'listen-test'")).length;
 
-test("notifications of every named channel arrive, and of no other", async () => {
+test("notifications arrive from the named channels only", async () => {
   const { seen } = startListening();
   await expect.poll(() => seen.ready).toBe(1);
   await database.query(
@@ -38,7 +38,7 @@ test("notifications of every named channel arrive, and of no other", async () =>
   await expect.poll(() => seen.heard).toEqual(["leasehold_work:1,2", "leasehold_cancel:*"]);
 });
 
-test("LEASE-25 a listener whose backend is killed twenty times listens again each time and asks for a catch-up", async () => {
+test("LEASE-25 a listener whose backend is killed twenty times listens again each time and requests a catch-up", async () => {
   const { seen } = startListening();
   for (let round = 1; round <= 20; round++) {
     await expect.poll(() => seen.ready, { timeout: 5000 }).toBe(round);
@@ -50,7 +50,7 @@ test("LEASE-25 a listener whose backend is killed twenty times listens again eac
   expect(seen.errors).toBe(20);
 }, 30_000);
 
-test("a database that is not there yet is tried again until close", async () => {
+test("connecting is retried until close while the database is down", async () => {
   const url = new URL(database.urlFor("worker"));
   url.port = "1";
   const { listener, seen } = startListening({ url: url.href });
@@ -61,7 +61,7 @@ test("a database that is not there yet is tried again until close", async () => 
   expect(seen.errors).toBe(errors);
 });
 
-test("close ends the session on the server, also while it connects", async () => {
+test("close ends the server session, also while connecting", async () => {
   const { listener, seen } = startListening();
   await expect.poll(() => seen.ready).toBe(1);
   await listener.close();
@@ -69,7 +69,7 @@ test("close ends the session on the server, also while it connects", async () =>
   await expect.poll(listeners).toBe(0);
 });
 
-test("a handler that throws costs neither the connection nor the process", async () => {
+test("a handler that throws ends neither the connection nor the process", async () => {
   const heard: string[] = [];
   const { seen } = startListening({
     onNotify: (_channel, payload) => {
@@ -84,6 +84,6 @@ test("a handler that throws costs neither the connection nor the process", async
   expect(seen).toMatchObject({ ready: 1, errors: 2 });
 });
 
-test("a channel name that is not a plain word is refused before it reaches SQL", () => {
+test("a channel name that is not a plain word is refused before any SQL", () => {
   expect(() => startListening({ channels: ["x; drop table y"] })).toThrow("invalid");
 });

@@ -12,7 +12,7 @@ const make = makeFactory(database);
 whenDone(() => make.close());
 const one = statement("guard_one", "select 1 as one");
 
-test("connections, requests and name servers throw inside a transaction of a guarded process, and nowhere else", async () => {
+test("connecting, requests and name lookups throw inside a transaction of a guarded process, and only there", async () => {
   const undo = guardTransactions();
   whenDone(undo);
   const waits = {
@@ -32,7 +32,7 @@ test("connections, requests and name servers throw inside a transaction of a gua
   }
 });
 
-test("pools connect while a transaction of another one is open, and work that outlives its transaction is free again", async () => {
+test("another pool can connect during a transaction, and work that outlives its transaction is not guarded", async () => {
   const undo = guardTransactions();
   whenDone(undo);
   const fresh = makeFactory(database);

@@ -23,7 +23,7 @@ test("a superuser login is refused with its name and what to do; the derived log
   expect(found?.summary).not.toContain(login);
 });
 
-test("a login that only has BYPASSRLS is refused", async () => {
+test("a login with BYPASSRLS is refused", async () => {
   const name = `bypass_${database.name}`;
   await database.query(`create role ${name} login bypassrls password 'for-this-test'`);
   await database.query(`grant connect on database ${database.name} to ${name}`);

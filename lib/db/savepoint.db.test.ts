@@ -4,7 +4,7 @@ import { openDatabase, statement } from "./index";
 
 const database = await testDatabase();
 
-test("a savepoint undoes the part that failed, and the transaction goes on", async () => {
+test("a savepoint rolls back the failed part, and the transaction continues", async () => {
   const db = openDatabase({
     prepare: true,
     url: database.urlFor("web"),

@@ -4,7 +4,7 @@ import { valueTypes } from "./value-types";
 const TIMESTAMPTZ = 1184;
 const read = valueTypes.getTypeParser(TIMESTAMPTZ, "text") as (text: string) => unknown;
 
-test("an instant is read once, and each reader has a Date of its own", () => {
+test("a timestamp is parsed once, and each reader gets its own Date", () => {
   const first = read("2026-11-28 12:00:00.123+00") as Date;
   first.setTime(0);
   const second = read("2026-11-28 12:00:00.123+00");

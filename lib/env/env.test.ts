@@ -29,7 +29,7 @@ describe("reading the environment", () => {
     ["worker", loadWorkerEnv, ["worker", "web"], ["DATA_KEY", "SMTP_URL"]],
     ["scheduler", loadSchedulerEnv, ["scheduler", "web"], []],
   ] as const)(
-    "a %s starts with the logins of its own roles and its keys, and is handed nothing else",
+    "a %s starts with the logins of its own roles and its keys, and its environment contains no others",
     (name, load, roles, keys) => {
       const given = { ...INSTALLATION, SMTP_URL: "smtp://me:mine@mail.example.com" };
       const secrets = secretsOf(name, given);
@@ -49,7 +49,7 @@ describe("reading the environment", () => {
     },
   );
 
-  test("a secret under its own name wins over the derived one, also in what a process is handed", () => {
+  test("an explicit secret overrides the derived one, also in a process's environment", () => {
     const own = {
       DATABASE_WORKER_URL: "postgresql://leasehold_worker:mine@db.example.com/leasehold",
       DATA_KEY: SECRET,
@@ -60,7 +60,7 @@ describe("reading the environment", () => {
     expect(admin.rolePasswords).toEqual({ worker: "mine" });
   });
 
-  test("DATABASE_DIRECT_URL moves only the listening connection, with the role's login", () => {
+  test("DATABASE_DIRECT_URL changes only the listening connection, with the role's login", () => {
     const DATABASE_DIRECT_URL = "postgresql://root:pw@direct.example.com:5433/leasehold";
     const secrets = secretsOf("worker", { ...INSTALLATION, DATABASE_DIRECT_URL });
     expect(JSON.stringify(secrets)).not.toContain("pw@");
@@ -72,13 +72,13 @@ describe("reading the environment", () => {
     expect(new URL(env.databaseUrls.worker).host).toBe("db.example.com:5432");
   });
 
-  test("logins given one by one need neither DATABASE_URL nor the secret", () => {
+  test("explicit logins need neither DATABASE_URL nor the secret", () => {
     const url = "postgresql://me:mine@db.example.com/leasehold";
     const urls = loadSchedulerEnv({ DATABASE_SCHEDULER_URL: url, DATABASE_WEB_URL: url }).databaseUrls;
     expect(urls).toEqual({ scheduler: url, web: url, listen: url });
   });
 
-  test("keys derive from the one secret, differ from each other, and can be set", () => {
+  test("keys derive from the one secret, differ from each other, and can be overridden", () => {
     const { authSecret, dataKey } = loadWebEnv(BASE);
     expect(authSecret).not.toBe(dataKey);
     expect(loadAdminEnv(INSTALLATION).dataKey).toBe(dataKey);
@@ -118,13 +118,13 @@ describe("reading the environment", () => {
     }
   });
 
-  test.each(["no", "yes", "TRUE", "2"])("OPS-16 a switch does not guess what %j means", (value) => {
+  test.each(["no", "yes", "TRUE", "2"])("OPS-16 a boolean setting does not accept %j", (value) => {
     expect(problemsOf(loadAdminEnv, { ...INSTALLATION, LEASEHOLD_DEMO: value })).toEqual([
       "LEASEHOLD_DEMO must be true, false, 1 or 0",
     ]);
   });
 
-  test("WH-2 what webhooks may reach on this machine does not start in production unless that is asked for as well", () => {
+  test("WH-2 settings that let webhooks reach this machine are refused in production without WEBHOOK_UNSAFE_IN_PRODUCTION", () => {
     const open = { WEBHOOK_LOOPBACK: "127.0.0.1:8080, [::1]:*" };
     for (const load of [loadWebEnv, loadWorkerEnv]) {
       expect(load(BASE).webhooks).toEqual({ loopback: [], allowHttp: false });
@@ -139,12 +139,12 @@ describe("reading the environment", () => {
     }
   });
 
-  test("OPS-16 false is false, and the newline of a secret file is no part of the secret", () => {
+  test("OPS-16 false is false, and the trailing newline of a secret file is removed", () => {
     expect(loadAdminEnv({ ...INSTALLATION, LEASEHOLD_DEMO: "false" }).demo).toBe(false);
     expect(loadAdminEnv({ ...INSTALLATION, LEASEHOLD_SECRET: `${SECRET}\n` }).secret).toBe(SECRET);
   });
 
-  test("OPS-16 a password may hold an @, and a broken escape is refused", () => {
+  test("OPS-16 a password can contain an @, and an invalid escape is refused", () => {
     const url = "postgresql://root:p%40ss@db.example.com/leasehold";
     expect(loadAdminEnv({ ...INSTALLATION, DATABASE_URL: url }).adminUrl).toBe(url);
     const broken = { ...INSTALLATION, DATABASE_URL: "postgresql://root:p%ss@db.example.com/leasehold" };

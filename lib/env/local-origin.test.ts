@@ -12,7 +12,7 @@ test.each([
   ["[::1]", "http://[::1]:3500"],
   ["leasehold.internal", "http://leasehold.internal:3500"],
   ["0:0:0:0:0:0:0:1", "http://[::1]:3500"],
-])("a listener on %s is printed as %s", (host, origin) => {
+])("a listener on %s is shown as %s", (host, origin) => {
   expect(localOrigin(host, 3500)).toBe(origin);
 });
 

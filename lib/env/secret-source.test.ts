@@ -17,7 +17,7 @@ function fileWith(name: string, content: string): string {
 }
 
 describe("secrets of a process", () => {
-  test("come from the environment, from a file each, and from a file of all; what is set by name wins", () => {
+  test("come from the environment, from a file each, or from one file; explicit settings override", () => {
     const DATA_KEY_FILE = fileWith("key", "from a file\n");
     const lines = "# a comment\nexport DATA_KEY=never\nSMTP_URL='smtp://a:b@c?x=y&z'\nAUTH_SECRET=never\nPORT=1\n";
     const SECRETS_FILE = fileWith("all.env", lines);
@@ -28,7 +28,7 @@ describe("secrets of a process", () => {
     });
   });
 
-  test("a file that is missing or not named, and a secret that is given twice, are problems that name no value", () => {
+  test("a missing or unnamed file and a secret given twice are errors that contain no value", () => {
     const DATA_KEY_FILE = fileWith("key", "hunter2");
     const AUTH_SECRET_FILE = `${folder}/none`;
     const { problems } = gatherSecrets({ DATA_KEY: "hunter3", DATA_KEY_FILE, AUTH_SECRET_FILE, SECRETS_FILE: "" });
@@ -40,7 +40,7 @@ describe("secrets of a process", () => {
   });
 
   test.each(["plain", "with space", "quo'te", `both '"$HOME`])(
-    "a shell and SECRETS_FILE read %j alike",
+    "a shell and SECRETS_FILE read %j in the same way",
     async (value) => {
       const SECRETS_FILE = fileWith("value.env", environmentLines({ DATA_KEY: value }));
       expect(gatherSecrets({ SECRETS_FILE }).values).toEqual({ DATA_KEY: value });
@@ -58,7 +58,7 @@ describe("secrets of a process", () => {
   `;
 
   test.skipIf(process.platform !== "linux")(
-    "the shell before a process becomes it, and leaves no secret in its environment",
+    "the shell that starts a process reads them and leaves none in its environment",
     async () => {
       const secrets = { DATABASE_URL: "postgresql://a:canary@h/d?x='y'", DATA_KEY: "canary `$(exit 1)` $HOME" };
       const args = ["scripts/bare.sh", process.execPath, "--input-type=module", "-e", PROGRAM];
@@ -71,7 +71,7 @@ describe("secrets of a process", () => {
     },
   );
 
-  test("a child takes them from a pipe, as they are, with the files they came from", async () => {
+  test("a child receives them unchanged through a pipe, with the files they came from", async () => {
     const args = ["--input-type=module", "-e", PROGRAM.replace(/const environ = .*/, 'const environ = "";')];
     const env = pipeVariables(3) as unknown as NodeJS.ProcessEnv;
     const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit", "pipe"] });

@@ -8,7 +8,7 @@ const stackOf = (error: unknown) => {
   return outcome.kind === "failed" ? outcome.stack : undefined;
 };
 
-test("the stack of an unexpected error has the lines of the handler only, and not where the installation lies", () => {
+test("the stack of an unexpected error contains the handler's lines only, not the installation path", () => {
   const error = new TypeError("no disk");
   error.stack = [
     "TypeError: no disk",
@@ -29,7 +29,7 @@ test("the stack of an unexpected error has the lines of the handler only, and no
   ]);
 });
 
-test.each(["ENOENT", "EACCES", "ECONNREFUSED", "ENOSPC"])("a fault of the world (%s) has no stack", (code) => {
+test.each(["ENOENT", "EACCES", "ECONNREFUSED", "ENOSPC"])("an environment error (%s) has no stack", (code) => {
   const error = Object.assign(new Error(`${code}: no such file`), { code });
   error.stack = `Error: ${error.message}\n    at columnsOf (${process.cwd()}/jobs/handlers/own.ts:91:9)`;
   expect(stackOf(error)).toBeUndefined();
@@ -40,6 +40,6 @@ test.each([
   new NonRetryableError("no such column"),
   new RateLimitedError(5),
   new Error("thrown by the worker itself"),
-])("a mistake of the input is told by its message alone: %s", (error) => {
+])("an input error has only its message: %s", (error) => {
   expect(stackOf(error)).toBeUndefined();
 });

@@ -88,6 +88,6 @@ export class SnoozedError extends Error {
     readonly seconds: number,
     readonly reason?: string,
   ) {
-    super(reason ?? `put off for ${seconds} seconds`);
+    super(reason ?? `snoozed for ${seconds} seconds`);
   }
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-test("a command's output, frames and result come back", async () => {
+test("a command returns its output, frames and result", async () => {
   const script = `
     import { writeSync } from "node:fs";
     const say = (frame) => writeSync(3, JSON.stringify(frame) + "\\n");
@@ -45,7 +45,7 @@ test("a command's output, frames and result come back", async () => {
   expect(recorded.output).toContainEqual({ stream: "stdout", text: "hello --name=a-b\n" });
 });
 
-test("exit codes become error classes, as the entry says", async () => {
+test("exit codes map to error classes as the entry defines", async () => {
   const exits = {
     ...(await shellCommand(folder, "exits", "echo reason >&2; exit 66")),
     exit_codes: { 66: "not_found" },
@@ -62,7 +62,7 @@ test("exit codes become error classes, as the entry says", async () => {
 });
 
 test.each(["best", "group", "plain"] as const)(
-  "a signal that nobody here sent is reported as such (%s)",
+  "a signal not sent by the worker is reported as that signal (%s)",
   async (isolation) => {
     const { outcome, output } = await runShell(folder, "kill -SEGV $$", { isolation });
     expect(output.signal).toBe("SIGSEGV");

@@ -92,7 +92,7 @@ test("a handler gets its parsed payload and reports through its context", async 
   ]);
 });
 
-test("SECRETS-06 a payload that the schema refuses fails for good, without its values in the message", async () => {
+test("SECRETS-06 a payload that violates the schema fails permanently, without its values in the message", async () => {
   const { execution } = handlerRun(async () => null, { payload: { n: "topsecret", "x-token": "abc" } });
   const { outcome } = await execution;
   expect(outcome).toMatchObject({ kind: "failed", errorType: "validation" });
@@ -114,20 +114,20 @@ test.each([
   [new Error("hunter2-secret"), { errorType: "unknown", message: "[redacted]" }],
   ["only text", { errorType: "unknown", message: "only text" }],
   [undefined, { errorType: "unknown", message: "the handler threw something that is no error" }],
-])("what a handler throws becomes an error class: %s", async (thrown, expected) => {
+])("an exception of a handler becomes an error class: %s", async (thrown, expected) => {
   const { execution } = handlerRun(() => Promise.reject(thrown), { secrets: ["hunter2-secret"] });
   const { outcome } = await execution;
   expect(outcome).toMatchObject({ kind: "failed", ...expected });
   expect(JSON.stringify(outcome)).not.toContain("hunter2");
 });
 
-test("a lost lease that the handler meets is reported as such", async () => {
+test("a lost lease that the handler encounters is reported as such", async () => {
   const transaction = () => Promise.reject(new AttemptLostError());
   const { execution } = handlerRun((ctx) => ctx.transaction(async () => 1), { transaction });
   expect((await execution).outcome).toEqual({ kind: "lease_lost" });
 });
 
-test("SUBPROC-21 a handler that never settles is left behind after timeout and grace, and can do nothing more", async () => {
+test("SUBPROC-21 a handler that never settles is abandoned after timeout and grace, and can do nothing afterwards", async () => {
   let late: HandlerContext<{ n: number }> | undefined;
   const { execution } = handlerRun(
     (ctx) => {
@@ -137,12 +137,15 @@ test("SUBPROC-21 a handler that never settles is left behind after timeout and g
     { timeoutSeconds: 0.2 },
   );
   const begun = performance.now();
-  expect((await execution).outcome).toMatchObject({ kind: "timeout", message: expect.stringContaining("left behind") });
+  expect((await execution).outcome).toMatchObject({
+    kind: "timeout",
+    message: expect.stringContaining("was abandoned"),
+  });
   expect(performance.now() - begun).toBeGreaterThan(450);
-  expect(() => late?.progress(1)).toThrow(/is over/);
-  expect(() => late?.log("x")).toThrow(/is over/);
-  expect(() => late?.command("rows", { count: 1 })).toThrow(/is over/);
-  await expect(late?.transaction(async () => 1)).rejects.toThrow(/is over/);
+  expect(() => late?.progress(1)).toThrow(/has ended/);
+  expect(() => late?.log("x")).toThrow(/has ended/);
+  expect(() => late?.command("rows", { count: 1 })).toThrow(/has ended/);
+  await expect(late?.transaction(async () => 1)).rejects.toThrow(/has ended/);
 });
 
 test.each([
@@ -150,7 +153,7 @@ test.each([
   ["shutdown", { kind: "released" }],
   ["lease-lost", { kind: "lease_lost" }],
   ["timeout", { kind: "timeout" }],
-] as const)("a handler that returns early on %s does not count as done", async (reason, expected) => {
+] as const)("a handler that returns early on %s is not done", async (reason, expected) => {
   const { execution, stop } = handlerRun(
     (ctx) => new Promise((resolve) => ctx.signal.addEventListener("abort", () => resolve("early"))),
     { killGraceSeconds: 30 },
@@ -159,7 +162,7 @@ test.each([
   expect((await execution).outcome).toMatchObject(expected);
 });
 
-test("rows come one by one, at the pace of their reader, and the result after them", async () => {
+test("rows arrive one by one, at the pace of their reader, before the result", async () => {
   const { execution } = handlerRun(async (ctx) => {
     const run = ctx.command("rows", { count: 3000 }, { rows: true });
     let seen = 0;
@@ -175,7 +178,7 @@ test("rows come one by one, at the pace of their reader, and the result after th
   expect(output).toMatchObject({ stdoutTail: "wrote 3000\n", exitCode: 0 });
 });
 
-test("a command waits for a reader that is slower than any drain period", { timeout: 15_000 }, async () => {
+test("a command waits for a slow reader longer than any drain period", { timeout: 15_000 }, async () => {
   const { execution } = handlerRun(async (ctx) => {
     const run = ctx.command("rows", { count: 600 }, { rows: true });
     let seen = 0;
@@ -188,7 +191,7 @@ test("a command waits for a reader that is slower than any drain period", { time
   expect((await execution).outcome).toEqual({ kind: "succeeded", result: 600 });
 });
 
-test("a handler may stop reading rows", async () => {
+test("a handler can stop reading rows", async () => {
   const { execution } = handlerRun(async (ctx) => {
     const run = ctx.command("rows", { count: 3000 }, { rows: true });
     for await (const _row of run.rows) break;
@@ -211,12 +214,12 @@ test("a command that fails throws with its exit code, in the rows and in the res
   });
 });
 
-test("C1 a handler cannot run what is not in the registry", async () => {
+test("C1 a handler can only run commands of the registry", async () => {
   const { execution } = handlerRun((ctx) => ctx.command("rm", {}));
   expect((await execution).outcome).toMatchObject({ errorType: "command_not_allowed" });
 });
 
-test("a row that cannot be read fails the command instead of being left out", async () => {
+test("a row that cannot be parsed fails the command instead of being omitted", async () => {
   const { execution } = handlerRun(async (ctx) => {
     for await (const _row of ctx.command("badrow", {}, { rows: true }).rows) expect.unreachable();
   });
@@ -246,7 +249,7 @@ test.runIf(hasProc)("SUBPROC-01 commands of a handler end with its attempt", asy
   expect(processesOf(jobId)).toEqual([]);
 });
 
-test("SECRETS-05 SECRETS-01 secrets of the job do not show in what its commands print", async () => {
+test("SECRETS-05 SECRETS-01 secrets of the job do not appear in the output of its commands", async () => {
   const echo = await registryOf(folder, {
     echo: await shellCommand(
       folder,

@@ -42,7 +42,7 @@ function run(handler: Run, steps: StepStore = memorySteps().steps) {
 }
 
 describe("G-03 steps", () => {
-  test("one that was stored is not run again, and one that fails is not stored", async () => {
+  test("a stored step is not run again, and a failing one is not stored", async () => {
     const { steps, stored } = memorySteps();
     const ran: string[] = [];
     const attempt: Run = async (ctx) => {
@@ -64,7 +64,7 @@ describe("G-03 steps", () => {
     expect(ran).toEqual(["first", "second", "second"]);
   });
 
-  test("the first attempt sees what a later one will: JSON", async () => {
+  test("the first attempt gets the same JSON value as a later one", async () => {
     const { outcome } = await run((ctx) => ctx.step("date", () => ({ at: new Date(0) as unknown }))).execution;
     expect(outcome).toMatchObject({ result: { at: "1970-01-01T00:00:00.000Z" } });
   });
@@ -79,12 +79,12 @@ describe("G-03 steps", () => {
     expect((await run(handler).execution).outcome).toMatchObject({ errorType: "internal", retryable: false });
   });
 
-  test("a lease that was lost ends the attempt without a result", async () => {
+  test("a lost lease ends the attempt without a result", async () => {
     const steps = { ...memorySteps().steps, store: () => Promise.reject(new AttemptLostError()) };
     expect((await run((ctx) => ctx.step("a", () => 1), steps).execution).outcome).toEqual({ kind: "lease_lost" });
   });
 
-  test("none is begun after the attempt was told to stop", async () => {
+  test("no step begins after the attempt was asked to stop", async () => {
     let ran = false;
     const running = run(async (ctx) => {
       await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
@@ -100,7 +100,7 @@ describe("G-03 steps", () => {
 });
 
 describe("G-04 children", () => {
-  test("are handed on with a success, as they were when they were asked for", async () => {
+  test("are enqueued with a success, with their payload at the time of the call", async () => {
     const { execution } = run(async (ctx) => {
       const payload = { n: 1 };
       ctx.enqueue({ definitionKey: "next", payload });
@@ -116,11 +116,11 @@ describe("G-04 children", () => {
   test.each<[string, Run]>([
     ["a failure", async (ctx) => ctx.enqueue({ definitionKey: "x" }) ?? Promise.reject(new NonRetryableError("no"))],
     ["a snooze", async (ctx) => ctx.enqueue({ definitionKey: "x" }) ?? ctx.snooze(5)],
-  ])("of %s are forgotten", async (_what, handler) => {
+  ])("of %s are dropped", async (_what, handler) => {
     expect((await run(handler).execution).children).toBeUndefined();
   });
 
-  test("are a thousand at most", async () => {
+  test("are limited to a thousand", async () => {
     const { outcome } = await run(async (ctx) => {
       for (let n = 0; n <= 1000; n += 1) ctx.enqueue({ definitionKey: "x" });
     }).execution;
@@ -129,7 +129,7 @@ describe("G-04 children", () => {
 });
 
 describe("snooze", () => {
-  test("ends the attempt where it is called", async () => {
+  test("ends the attempt at the call", async () => {
     const { execution } = run((ctx) => ctx.snooze(60, "the library is closed"));
     expect((await execution).outcome).toEqual({ kind: "snoozed", seconds: 60, reason: "the library is closed" });
   });
@@ -138,7 +138,7 @@ describe("snooze", () => {
     expect((await run((ctx) => ctx.snooze(seconds)).execution).outcome).toMatchObject({ errorType: "internal" });
   });
 
-  test("a command asks for it on fd 3 and exits with 0; with another code it has failed", async () => {
+  test("a command requests it on fd 3 and exits 0; with another exit code it has failed", async () => {
     const of = (key: string) => executeCommand(registry, key, {}, testContext().ctx);
     expect((await of("later")).outcome).toEqual({ kind: "snoozed", seconds: 90, reason: "the library is closed" });
     expect((await of("broken")).outcome).toMatchObject({ kind: "failed", message: "exit code 3" });
@@ -148,7 +148,7 @@ describe("snooze", () => {
     });
   });
 
-  test("of a command puts off the handler that runs it", async () => {
+  test("of a command snoozes the handler that runs it", async () => {
     const { execution } = run((ctx) => ctx.command("later", {}));
     expect((await execution).outcome).toMatchObject({ kind: "snoozed", seconds: 90 });
   });

@@ -27,7 +27,7 @@ const read = async (relative: string) => {
   return file.readFile("utf8").finally(() => file.close());
 };
 
-test.runIf(user)("under root a handler reads what the user of commands may read, and nothing else", async () => {
+test.runIf(user)("under root a handler reads only what the commands' user can read", async () => {
   expect(await read("open/all")).toBe("all");
   for (const refused of ["open/root", "closed/all", "closed/root"])
     await expect(read(refused)).rejects.toMatchObject({ errorType: "permission", message: "the file cannot be read" });
@@ -35,12 +35,12 @@ test.runIf(user)("under root a handler reads what the user of commands may read,
   expect(await read("closed/all")).toBe("all");
 });
 
-test("a folder is no file to read", async () => {
+test("a folder cannot be read as a file", async () => {
   await expect(read("open")).rejects.toMatchObject({ errorType: "invalid_input", message: "the path is not a file" });
 });
 
 test.runIf(process.platform === "linux")(
-  "opening and reading leaves no descriptor open, also when it fails",
+  "opening and reading leaves no descriptor open, also after an error",
   async () => {
     const before = readdirSync("/proc/self/fd").length;
     for (const relative of ["open/all", "open/root", "open", "none", "../out", "open/all/x"])

@@ -103,7 +103,7 @@ const REFUSALS = {
 function refusal(error: unknown, what: string): JobError {
   if (!(error instanceof PathRefusedError)) return pathError(error as NodeJS.ErrnoException, what);
   if (error.refusal !== "moved") return invalid(`${what} ${REFUSALS[error.refusal]}`);
-  return new JobError(`${what} was moved while it was opened`, { errorType: "temporary_resource" });
+  return new JobError(`${what} was moved while it was being opened`, { errorType: "temporary_resource" });
 }
 
 const TEMPORARY: readonly unknown[] = ["EIO", "EMFILE", "ENFILE", "ENOMEM", "ESTALE", "EBUSY"];

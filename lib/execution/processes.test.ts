@@ -39,7 +39,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(processesOf(jobId)).toEqual([]);
   });
 
-  test("SUBPROC-01 CM-5 what left the group and the session is gone as well", async () => {
+  test("SUBPROC-01 CM-5 processes that left the group and the session are killed too", async () => {
     const jobId = randomUUID();
     const lines = `setsid sh -c 'trap "" TERM HUP; sleep 300; sleep 300' >/dev/null 2>&1 & sleep 0.2; echo started`;
     const { output } = await runShell(folder, lines, { isolation, jobId });
@@ -47,7 +47,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(processesOf(jobId)).toEqual([]);
   });
 
-  test("SUBPROC-03 children that outlive a command which ended well do not make it a failure", async () => {
+  test("SUBPROC-03 children that outlive a successful command do not make it fail", async () => {
     const lines = "setsid sleep 60 & sleep 60 & setsid sleep 60 >/dev/null 2>&1 & echo done";
     const registry = await registryOf(folder, { task: await shellCommand(folder, "task", lines) }, isolation);
     const one = async () => {
@@ -59,14 +59,14 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     await Promise.all(Array.from({ length: 8 }, one));
   });
 
-  test("CM-6 a command that the kernel or somebody else kills is told as killed, not as its exit code", async () => {
+  test("CM-6 a command killed by the kernel or another process is reported as killed, not with an exit code", async () => {
     const { outcome, output } = await runShell(folder, "kill -KILL $$", { isolation });
     expect(outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
     expect(output.signal).toBe("SIGKILL");
     expect(output.exitCode).toBeUndefined();
   });
 
-  test("SUBPROC-03 a grandchild that keeps the output open does not keep the job", async () => {
+  test("SUBPROC-03 a grandchild that keeps the output open does not delay the end of the job", async () => {
     const jobId = randomUUID();
     const begun = performance.now();
     const { outcome, output } = await runShell(folder, "sleep 120 & echo done", {
@@ -80,7 +80,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(processesOf(jobId)).toEqual([]);
   });
 
-  test("SUBPROC-03 what a command left running is killed a second after its end, also while it sends frames", async () => {
+  test("SUBPROC-03 processes that a command leaves are killed a second after its end, even while they send frames", async () => {
     const jobId = randomUUID();
     const sends = `while :; do echo '{"type":"progress","percent":1}' >&3; sleep 0.2; done`;
     const lines = `exec >/dev/null 2>&1; setsid sh -c '${sends.replaceAll("'", `'"'"'`)}' & sleep 0.3`;
@@ -91,7 +91,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(processesOf(jobId)).toEqual([]);
   });
 
-  test("SUBPROC-06 a command that cleans up inside the grace period ends by itself", async () => {
+  test("SUBPROC-06 a command that cleans up within the grace period is not killed", async () => {
     const lines = `trap 'sleep 0.4; echo cleaned; exit 9' TERM; echo up; while :; do sleep 0.05; done`;
     const { outcome, output } = await runShell(folder, lines, { isolation, timeoutSeconds: 0.3, killGraceSeconds: 10 });
     expect(outcome).toEqual({ kind: "timeout", message: "stopped at its time limit; it exited with code 9" });
@@ -112,7 +112,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(performance.now() - begun).toBeLessThan(5000);
   });
 
-  test("SUBPROC-20 what is forked while the job is being killed does not survive", async () => {
+  test("SUBPROC-20 processes forked while the job is being killed are killed too", async () => {
     const jobId = randomUUID();
     const lines = `trap '' TERM; while :; do (trap '' TERM; exec sleep 60) & sleep 0.005; done`;
     const { outcome } = await runShell(folder, lines, { isolation, jobId, timeoutSeconds: 0.7, killGraceSeconds: 0.2 });
@@ -120,7 +120,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(processesOf(jobId)).toEqual([]);
   });
 
-  test("SUBPROC-23 a cancel at any moment of the start leaves no process and is never stuck", async () => {
+  test("SUBPROC-23 a cancel at any moment of the start leaves no process and never hangs", async () => {
     const jobId = randomUUID();
     const registry = await registryOf(folder, { task: await shellCommand(folder, "task", "sleep 60") }, isolation);
     for (let round = 0; round < 25; round += 1) {
@@ -133,7 +133,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     }
   });
 
-  test("CM-7 a lost lease kills at once, and a shutdown gives the job back", async () => {
+  test("CM-7 a lost lease kills at once, and a shutdown releases the job", async () => {
     const registry = await registryOf(
       folder,
       { task: await shellCommand(folder, "task", "trap '' TERM; echo up; sleep 60 & wait; wait") },
@@ -151,7 +151,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect((await ending).outcome).toEqual({ kind: "released" });
   });
 
-  test("SUBPROC-16 C4 CM-4 a command finds the listed variables and no descriptor of the worker", async () => {
+  test("SUBPROC-16 C4 CM-4 a command sees the listed variables and no descriptor of the worker", async () => {
     process.env.DATABASE_URL = "postgres://secret-canary";
     process.env.AUTH_SECRET = "auth-canary";
     const lines = `env; echo ---; tr '\\0' '\\n' </proc/$PPID/environ; echo ---; ls -l /proc/self/fd`;

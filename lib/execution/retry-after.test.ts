@@ -12,6 +12,6 @@ test.each([
   ["99999999999999999999999999", 604_800],
 ])("LEASE-33 Retry-After %j means %d seconds", (header, seconds) => expect(retryAfter(header, NOW)).toBe(seconds));
 
-test.each([null, undefined, "", "soon", "-5", "1.5e"])("Retry-After %j says nothing", (header) => {
+test.each([null, undefined, "", "soon", "-5", "1.5e"])("Retry-After %j is ignored", (header) => {
   expect(retryAfter(header, NOW)).toBeUndefined();
 });

@@ -28,7 +28,7 @@ async function read(relative: string): Promise<string> {
   }
 }
 
-test("a file is read, and said to be where it was", async () => {
+test("a file is read, and its path is confirmed", async () => {
   expect(await read("a/b/file")).toBe("/a/b/file: own");
 });
 
@@ -38,7 +38,7 @@ const LINKS: readonly (readonly [what: string, at: string, target: string])[] = 
   ["the file", "a/b/file", "../../../outside/b/file"],
   ["a link inside the root", "a/b", "../c"],
 ];
-test.each(LINKS)("no link is followed in the place of %s", async (...[, at, target]) => {
+test.each(LINKS)("a link in place of %s is not followed", async (...[, at, target]) => {
   mkdirSync(join(root, "c"));
   writeFileSync(join(root, "c/file"), "inside");
   rmSync(join(root, at), { recursive: true });
@@ -46,14 +46,14 @@ test.each(LINKS)("no link is followed in the place of %s", async (...[, at, targ
   await expect(read("a/b/file")).rejects.toMatchObject({ refusal: "link" });
 });
 
-test("a folder whose way is a link by the time it is opened is refused", async () => {
+test("a folder whose path contains a link when it is opened is refused", async () => {
   renameSync(join(root, "a"), join(root, "away"));
   symlinkSync("../outside", join(root, "a"));
   await expect(openFolder(join(root, "a/b"))).rejects.toMatchObject({ refusal: "moved" });
   await expect(openFolder(join(root, "a"))).rejects.toThrow(/ENOTDIR/);
 });
 
-test("an open folder stays what it is when a link takes its place", async () => {
+test("an open folder stays the same when a link replaces it", async () => {
   const folder = await openFolder(join(root, "a"));
   renameSync(join(root, "a"), join(root, "away"));
   symlinkSync("../outside", join(root, "a"));
@@ -63,7 +63,7 @@ test("an open folder stays what it is when a link takes its place", async () => 
   await folder.handle.close();
 });
 
-test("what does not exist, a file in a folder's place and a pipe fail at once", async () => {
+test("a missing path, a file in place of a folder and a pipe fail at once", async () => {
   await expect(read("a/none/file")).rejects.toMatchObject({ code: "ENOENT" });
   await expect(read("a/b/file/c")).rejects.toMatchObject({ code: "ENOTDIR" });
   execFileSync("mkfifo", [join(root, "pipe")]);

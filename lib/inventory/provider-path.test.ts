@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(home, { recursive: true }));
 
-test("a folder inside a root is taken under its real path", async () => {
+test("a folder inside a root is accepted under its real path", async () => {
   expect(await checkProviderPath(join(home, "way-in"), [root])).toEqual({ ok: true, path: join(root, "inside") });
   expect(await checkProviderPath(root, ["/nowhere", root])).toEqual({ ok: true, path: root });
 });
@@ -35,6 +35,6 @@ test.each([
   expect((await checkProviderPath(`${home}/${path}`, [root])).ok).toBe(false);
 });
 
-test("without roots nothing is taken", async () => {
+test("without roots every folder is refused", async () => {
   expect((await checkProviderPath(root, [])).ok).toBe(false);
 });

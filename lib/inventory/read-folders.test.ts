@@ -7,7 +7,7 @@ import { readFolders } from "./read-folders";
 
 const LOOKS = 300;
 
-test("no look sees what lies beyond a link that is swapped with a folder", async () => {
+test("reading never follows a link that replaces a folder", async () => {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "leasehold looks ")));
   onTestFinished(() => rmSync(home, { recursive: true }));
   for (const folder of ["own/race/sub", "own/still", "foreign/secret"])

@@ -10,7 +10,7 @@ function capture(format: "json" | "pretty") {
 const KEY = `lhk_live_abcdefghijkl_${"x".repeat(43)}_abcdef`;
 
 describe.each(["json", "pretty"] as const)("a %s log", (format) => {
-  test("hides values under secret-sounding names, however deep", () => {
+  test("masks values under names of secrets, at any depth", () => {
     const { lines, log } = capture(format);
     log.info(
       { request: { headers: { authorization: "s3cret", cookie: "s3cret" } }, dataKey: "s3cret", apiKey: "s3cret" },
@@ -20,7 +20,7 @@ describe.each(["json", "pretty"] as const)("a %s log", (format) => {
     expect(lines.join("")).toContain("[redacted]");
   });
 
-  test("hides logins in URLs, bearer values and API keys inside any text", () => {
+  test("masks logins in URLs, bearer values and API keys inside any text", () => {
     const { lines, log } = capture(format);
     log.error({ err: new Error(`postgresql://root:s3cret@db/x refused ${KEY}`) }, `Bearer s3cret-s3cret and ${KEY}`);
     expect(lines.join("")).not.toMatch(/s3cret|xxxxx/);
@@ -34,7 +34,7 @@ describe.each(["json", "pretty"] as const)("a %s log", (format) => {
     if (format === "json") expect(lines.join("")).toContain("inner");
   });
 
-  test("one entry is one write, with process and message", () => {
+  test("writes each entry with one write, with process and message", () => {
     const { lines, log } = capture(format);
     log.warn({ jobs: 3 }, "late");
     expect(lines).toHaveLength(1);

@@ -30,7 +30,7 @@ describe("log lines", () => {
     expect(text()).toBe("dropped 1000\nnext\n");
   });
 
-  test("wait for a reader that is slow, in order, and only beyond 1 MiB are dropped", async () => {
+  test("wait in order for a slow reader, and are dropped only beyond 1 MiB", async () => {
     const behaviour: { fault?: string } = { fault: "EAGAIN" };
     const { out, text } = output(behaviour);
     const line = `${"x".repeat(1023)}\n`;
@@ -42,7 +42,7 @@ describe("log lines", () => {
     expect(text()).toContain(`dropped ${2000 - taken}`);
   });
 
-  test("never tear one another: after a write that was cut, the next line begins on its own", () => {
+  test("are never mixed: after a partial write the next line starts on its own", () => {
     let text = "";
     let cut = true;
     const out = lossyOutput(1, {
@@ -80,23 +80,23 @@ function chatter(stdout: "pipe" | number): { child: ChildProcess; beats: () => n
 }
 
 async function goesOn({ child, beats }: ReturnType<typeof chatter>): Promise<void> {
-  await waitFor(() => beats() >= 20, { withinMs: 30_000, what: "twenty signs of life" });
+  await waitFor(() => beats() >= 20, { withinMs: 30_000, what: "twenty heartbeats" });
   expect(child.exitCode).toBeNull();
   child.kill("SIGTERM");
   await waitFor(() => child.exitCode !== null, { withinMs: 10_000, what: "the end after SIGTERM" });
   expect(child.exitCode).toBe(0);
 }
 
-describe("a process that logs goes on, and hears SIGTERM", () => {
+describe("a logging process keeps running and handles SIGTERM", () => {
   test("while its standard output is not read", () => goesOn(chatter("pipe")));
 
-  test("after the reader of its standard output is gone", async () => {
+  test("after the reader of its standard output ended", async () => {
     const one = chatter("pipe");
     one.child.stdout?.destroy();
     await goesOn(one);
   });
 
-  test.runIf(existsSync("/dev/full"))("on a disk that is full", async () => {
+  test.runIf(existsSync("/dev/full"))("on a full disk", async () => {
     const fd = openSync("/dev/full", "w");
     await goesOn(chatter(fd));
     closeSync(fd);

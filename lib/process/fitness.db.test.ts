@@ -28,13 +28,13 @@ const needsWith = (key: string, worker = open("worker")) => ({
 const start = (needs: Parameters<typeof requireFit>[0]) =>
   requireFit(needs, { log, signal: AbortSignal.timeout(30_000) });
 
-test("the first process stores the check value of its data key; one with another key is refused", async () => {
+test("the first process stores the check value of its data key; a process with another key is refused", async () => {
   await start(needsWith("the key of this test"));
   expect(await misfit(needsWith("the key of this test"))).toBeNull();
   await expect(start(needsWith("another key"))).rejects.toThrow(/DATA_KEY .*--new-data-key/);
 });
 
-test("a new data key is taken while no secret is sealed, and otherwise only when that is asked for", async () => {
+test("a new data key is accepted while no secret is sealed, otherwise only on request", async () => {
   const admin = open("admin");
   const lines: string[] = [];
   const settle = (key: string, replace = false) =>
@@ -54,7 +54,7 @@ test("a new data key is taken while no secret is sealed, and otherwise only when
   expect([await fits("second key"), await fits("third key")]).toEqual([false, true]);
 });
 
-test("a database that is newer, behind, or was never migrated is not fit to work with", async () => {
+test("a database that is newer, older, or not migrated is refused", async () => {
   const needs = { pools: [open("web"), open("scheduler")] } as const;
   const summary = async () => (await misfit(needs))?.summary;
   expect(await summary()).toBeUndefined();

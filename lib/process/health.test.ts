@@ -12,7 +12,7 @@ async function serve(ready: () => Promise<boolean> | boolean): Promise<void> {
   server = await startHealthServer({ port: 0, host: "127.0.0.1", ready });
 }
 
-test("OPS-15 a process without its database is live and not ready, and recovers by itself", async () => {
+test("OPS-15 a process without its database is live and not ready, and recovers", async () => {
   let up = false;
   await serve(() => up);
   expect([await statusOf("/livez"), await statusOf("/readyz")]).toEqual([200, 503]);
@@ -20,7 +20,7 @@ test("OPS-15 a process without its database is live and not ready, and recovers 
   expect(await statusOf("/readyz")).toBe(200);
 });
 
-test("OPS-15 a check that fails or falls silent means not ready", async () => {
+test("OPS-15 a check that fails or does not answer means not ready", async () => {
   await serve(() => Promise.reject(new Error("down")));
   expect(await statusOf("/readyz")).toBe(503);
   await server?.close();
@@ -28,14 +28,14 @@ test("OPS-15 a check that fails or falls silent means not ready", async () => {
   expect(await statusOf("/readyz")).toBe(503);
 });
 
-test("a process that is ready may have notices for operators, and names its time-zone data", async () => {
+test("a ready process can have notices for operators, and reports its time-zone data", async () => {
   server = await startHealthServer({ port: 0, host: "127.0.0.1", ready: () => ({ notices: ["look here"] }) });
   const answer = await fetch(`http://127.0.0.1:${server.port}/readyz`);
   expect(answer.status).toBe(200);
   expect(await answer.json()).toEqual({ status: "ready", tz_version: process.versions.tz, notices: ["look here"] });
 });
 
-test("nothing else is served", async () => {
+test("no other path is served", async () => {
   await serve(() => true);
   expect(await statusOf("/")).toBe(404);
   expect(await statusOf("/livez", { method: "POST" })).toBe(405);

@@ -29,7 +29,7 @@ async function runMany(db: Database): Promise<PromiseSettledResult<unknown>[]> {
   return ends;
 }
 
-test("a pooler in transaction mode keeps no session; the server itself does", async () => {
+test("a pooler in transaction mode is detected, and a direct connection is not taken for one", async () => {
   expect(await keepsSessions(database.urlFor("scheduler"))).toBe(true);
   const through = await startPooler({ urlFor });
   expect(await keepsSessions(through(database.urlFor("scheduler")))).toBe(false);
@@ -44,7 +44,7 @@ test("a pooler in transaction mode keeps no session; the server itself does", as
   );
 });
 
-test("a session sends no startup parameters, which poolers refuse, and ends when it is silent all the same", async () => {
+test("a session sends no startup parameters, which poolers refuse, and still ends when it is idle", async () => {
   const through = await startPooler({ urlFor });
   const openOn = async (url: string) => {
     const session = await openDatabaseSession({
@@ -60,7 +60,7 @@ test("a session sends no startup parameters, which poolers refuse, and ends when
   expect(await openOn(through(database.urlFor("web")))).toHaveLength(1);
 });
 
-test("prepared statements that a pooler loses are one clear line, a 503, and a process that is not ready", async () => {
+test("prepared statements lost by a pooler give one clear log line, a 503 and a process that is not ready", async () => {
   const through = await startPooler({ urlFor });
   const lines: string[] = [];
   const db = open(through(database.urlFor("web")), { onPreparedLost: (advice) => void lines.push(advice) });
@@ -71,7 +71,7 @@ test("prepared statements that a pooler loses are one clear line, a 503, and a p
   expect((await misfit({ pools: [db] }))?.summary).toMatch(/DATABASE_PREPARE=false/);
 });
 
-test("without prepared statements every statement and transaction works through such a pooler", async () => {
+test("without prepared statements every statement and transaction works through a pooler", async () => {
   const through = await startPooler({ urlFor });
   const db = open(through(database.urlFor("web")), { prepare: false });
   expect((await runMany(db)).filter(({ status }) => status === "rejected")).toEqual([]);

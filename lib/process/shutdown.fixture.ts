@@ -16,7 +16,7 @@ shutdown.onDrain(async () => {
   process.stdout.write("draining now\n");
   await new Promise((resolve) => setTimeout(resolve, Number(drainMs)));
 });
-if (fault === "throw") setTimeout(() => Promise.reject(new Error("nobody catches this")), 0);
+if (fault === "throw") setTimeout(() => Promise.reject(new Error("not caught on purpose")), 0);
 if (fault === "begin") setTimeout(() => shutdown.begin("a reason", 3), 0);
 process.stdout.write("up\n");
 process.send?.({ type: "ready" });

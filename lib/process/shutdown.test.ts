@@ -35,16 +35,19 @@ async function startFixture(...args: string[]) {
 }
 
 describe("OPS-03 signals", () => {
-  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s drains, last registered first, and exits 0", async (name) => {
-    const { exited, signal } = await startFixture("50");
-    signal(name);
-    const { code, output } = await exited;
-    expect(code).toBe(0);
-    expect(output).toMatch(/draining now[\s\S]*first registered, last drained/);
-    expect(output).not.toContain("forced");
-  });
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s drains in reverse order of registration and exits 0",
+    async (name) => {
+      const { exited, signal } = await startFixture("50");
+      signal(name);
+      const { code, output } = await exited;
+      expect(code).toBe(0);
+      expect(output).toMatch(/draining now[\s\S]*first registered, last drained/);
+      expect(output).not.toContain("forced");
+    },
+  );
 
-  test.each(["before", "after"])("PostgreSQL gone %s SIGTERM ends a long drain within seconds", async (when) => {
+  test.each(["before", "after"])("PostgreSQL stopped %s SIGTERM ends a long drain within seconds", async (when) => {
     const { child, exited, signal, draining } = await startFixture("60000", "30000");
     if (when === "after") signal("SIGTERM");
     if (when === "after") await draining();
@@ -55,7 +58,7 @@ describe("OPS-03 signals", () => {
     expect(performance.now() - gone).toBeLessThan(20_000);
   });
 
-  test("the same wish delivered twice within 100 ms counts once", async () => {
+  test("the same signal twice within 100 ms counts once", async () => {
     const { exited, signal } = await startFixture("400");
     signal("SIGINT");
     signal("SIGTERM");
@@ -65,7 +68,7 @@ describe("OPS-03 signals", () => {
   test.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
-  ] as const)("a second %s 200 ms later leaves at once with %i", async (name, code) => {
+  ] as const)("a second %s after 200 ms exits at once with %i", async (name, code) => {
     const { exited, signal, draining } = await startFixture("60000", "60000");
     signal(name);
     await draining();
@@ -77,17 +80,17 @@ describe("OPS-03 signals", () => {
     expect(end.ms).toBeLessThan(5000);
   });
 
-  test("an uncaught error leaves by force with 1", async () => {
+  test("an uncaught error exits with 1 without draining", async () => {
     const { exited } = await startFixture("0", "1000", "throw");
-    expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("nobody catches this") });
+    expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("not caught on purpose") });
   });
 
-  test("a drain for a reason of our own ends with the code given", async () => {
+  test("a drain started by the process itself exits with the given code", async () => {
     const { exited } = await startFixture("0", "1000", "begin");
     expect((await exited).code).toBe(3);
   });
 
-  test("a process whose supervisor is gone drains by itself", async () => {
+  test("a process whose supervisor ended drains", async () => {
     const { child, exited } = await startFixture("10");
     child.disconnect();
     expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("draining now") });

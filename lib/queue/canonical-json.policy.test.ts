@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { canonicalJson } from "./canonical-json.policy";
 
-test("LEASE-15 values are equal when only the order of their members differs, at any depth, and not otherwise", () => {
+test("LEASE-15 values are equal if and only if they differ at most in the order of their members, at any depth", () => {
   const value = { a: [1, { b: "x", c: null }], d: { e: 1, f: [] } };
   expect(canonicalJson({ d: { f: [], e: 1 }, a: [1, { c: null, b: "x" }] })).toBe(canonicalJson(value));
   const others = [

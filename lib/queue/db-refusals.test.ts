@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DatabaseError } from "@/lib/db";
 import { dbRefusal } from "./db-refusals";
 
-test("every code that a SQL function raises is known by what it means, and nothing else is", () => {
+test("every error code that a SQL function raises has a QueueError code, and no other code has one", () => {
   const folder = "drizzle/functions";
   const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8"));
   const raised = new Set(texts.flatMap((text) => text.match(/(?<=errcode = ')LH\d+(?=')/g) ?? []));

@@ -21,17 +21,17 @@ function documented(): Record<string, ClassPolicy> {
   );
 }
 
-test("A-07 docs/retries.md has every class, with the policy that is built in", () => {
+test("A-07 docs/retries.md lists every class with its built-in policy", () => {
   expect(documented()).toEqual(CLASS_POLICIES);
 });
 
-test("A-07 the classes that a definition may change are all but the two that are not the work's own", () => {
+test("A-07 a definition can set the policy of every class but the two that the work does not cause", () => {
   expect([...RETRY_CLASSES, "command_not_allowed", "worker_lost"].toSorted()).toEqual(
     Object.keys(CLASS_POLICIES).toSorted(),
   );
 });
 
-test("a name that is no class counts as unknown, also one that every object has", () => {
+test("an unknown class name counts as unknown, even if every object has such a property", () => {
   expect(["oops", "toString", "__proto__", ""].map(errorClassOf)).toEqual(Array(4).fill("unknown"));
   expect(errorClassOf("rate_limit")).toBe("rate_limit");
 });

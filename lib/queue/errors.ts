@@ -65,5 +65,5 @@ export class TermLostError extends Error {
   }
 }
 
-export const jobNotFound = (): QueueError => new QueueError("not-found", "There is no such job.");
-export const bulkActionNotFound = (): QueueError => new QueueError("not-found", "There is no such action.");
+export const jobNotFound = (): QueueError => new QueueError("not-found", "Job not found.");
+export const bulkActionNotFound = (): QueueError => new QueueError("not-found", "Action not found.");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const IMPURE = /\b(?:Date\.now|new Date\(\)|performance\.|Math\.random|setTimeout|randomUUID)/;
 const folder = path.join(process.cwd(), "lib/queue");
 
-test("policies have no clock and no chance of their own: both are handed in", () => {
+test("policies take time and randomness as arguments", () => {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
     /(?:^|\/)(?:states|error-classes|.*\.policy)\.ts$/.test(name),
   );

@@ -12,7 +12,7 @@ import {
   TERMINAL_STATES,
 } from "./states";
 
-test("only a person brings a finished job back, and never one that succeeded", () => {
+test("only a manual retry revives an ended job, and never one that succeeded", () => {
   for (const from of TERMINAL_STATES) {
     expect(canMove(from, "queued", "person"), from).toBe(from !== "succeeded");
     expect(canMove(from, "queued", "worker"), from).toBe(false);
@@ -31,7 +31,7 @@ test("a job starts running only from queued", () => {
   expect(JOB_STATUSES.filter((from) => canMove(from, "running"))).toEqual(["queued"]);
 });
 
-test("only what waits for its turn is paused, only what is paused resumes, and both may be changed", () => {
+test("only waiting jobs can be paused, only paused jobs resumed, and both can be changed", () => {
   expect(JOB_STATUSES.filter(isPausable)).toEqual(["queued"]);
   expect(JOB_STATUSES.filter(isResumable)).toEqual(["paused"]);
   expect(JOB_STATUSES.filter(isChangeable)).toEqual(["queued", "paused"]);

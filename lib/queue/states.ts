@@ -104,7 +104,7 @@ export type TriggerStatus = (typeof TRIGGER_STATUSES)[number];
 export const FIRING_KINDS = ["schedule", "event", "manual"] as const;
 export type FiringKind = (typeof FIRING_KINDS)[number];
 
-/** What became of a firing. */
+/** The outcomes of a firing. */
 export const FIRING_OUTCOMES = ["enqueued", "deduplicated", "skipped", "failed"] as const;
 export type FiringOutcome = (typeof FIRING_OUTCOMES)[number];
 

@@ -28,7 +28,7 @@ export async function findTarget(db: Runner, target: NamedTarget): Promise<(stri
   const ids = [row?.queue_id ?? null, row?.definition_id ?? null, row?.tenant_id ?? null];
   const missing = ids.findIndex((id, index) => named[index] !== null && id === null);
   if (missing < 0) return ids;
-  throw new QueueError("invalid-value", "There is no such target.", {
+  throw new QueueError("invalid-value", "Target not found.", {
     problems: [{ pointer: POINTERS[missing] ?? "", code: "unknown", detail: "does not exist" }],
   });
 }

@@ -40,19 +40,19 @@ const commandOf = ({ command }: Service) => command.join(" ");
 const scriptOf = (name: string) => scripts[name]?.replace(/^exec sh scripts\/bare\.sh /, "");
 const imageCommand = (JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]") as string[]).join(" ");
 
-describe("OPS-01 the container runs node itself, so that signals reach it", () => {
-  test.each(OURS)("%s in the compose file is npm's script, without npm", (name) => {
+describe("OPS-01 the container runs node directly, so that signals reach it", () => {
+  test.each(OURS)("%s in the compose file is npm's script without npm", (name) => {
     expect(commandOf(service(name))).toBe(scriptOf(name));
   });
 
-  test("migrate likewise, and the others wait for it", () => {
+  test("migrate runs likewise, and the others wait for it", () => {
     expect(commandOf(service("migrate"))).toBe(`${scriptOf("db:migrate")} --secrets /secrets`);
     for (const name of OURS) {
       expect(service(name).depends_on.migrate?.condition).toBe("service_completed_successfully");
     }
   });
 
-  test("the image's own command is the web process", () => {
+  test("the image's default command is the web process", () => {
     expect(imageCommand).toBe(scriptOf("web"));
   });
 
@@ -61,7 +61,7 @@ describe("OPS-01 the container runs node itself, so that signals reach it", () =
     for (const name of OURS) expect(Number.parseInt(service(name).stop_grace_period ?? "0", 10)).toBeGreaterThan(35);
   });
 
-  test("no secret has a default", () => {
+  test("no secret has a default value", () => {
     for (const name of ["LEASEHOLD_SECRET", "POSTGRES_PASSWORD"]) {
       expect(compose).toContain(`\${${name}:?`);
       expect(compose).not.toMatch(new RegExp(`\\$\\{${name}:-`));
@@ -70,7 +70,7 @@ describe("OPS-01 the container runs node itself, so that signals reach it", () =
 });
 
 describe("secrets in the compose file", () => {
-  test("only the migration sees .env; no other service has a secret, or a file that holds another's", () => {
+  test("only the migration reads .env; no other service has a secret or a file with another's", () => {
     for (const name of OURS) {
       const { env_file, environment, volumes } = service(name);
       expect(env_file).toEqual([{ path: "settings.env", required: false }]);
@@ -84,7 +84,7 @@ describe("secrets in the compose file", () => {
     expect(service("migrate").env_file?.map(({ path }) => path)).toEqual(["settings.env", ".env"]);
   });
 
-  test("the file of each process holds what it starts with, and nothing else", () => {
+  test("each process's file contains what it starts with, and nothing else", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "leasehold-secrets-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const DATABASE_URL = "postgresql://root:pw@db.example.com/leasehold?sslmode=require";
@@ -101,13 +101,13 @@ describe("secrets in the compose file", () => {
     }
   });
 
-  test("the shell before a process takes exactly the secret settings out of the environment", () => {
+  test("the shell that starts a process takes exactly the secret settings out of the environment", () => {
     const names = /for name in ([\s\S]*?); do/.exec(read("scripts/bare.sh"))?.[1]?.split(/[\s\\]+/);
     expect(names).toEqual(SECRET_NAMES);
     expect(dockerfile).toMatch(/^ENTRYPOINT \["\/bin\/sh", "\/app\/scripts\/bare\.sh", "\/usr\/bin\/tini", "--"\]$/m);
   });
 
-  test("no service gains privileges, and the worker alone may make namespaces for its commands", () => {
+  test("no service gains privileges, and only the worker can create namespaces for its commands", () => {
     const HARDENED = "no-new-privileges:true";
     for (const name of [...OURS, "migrate"]) expect(service(name).cap_drop).toEqual(["ALL"]);
     for (const name of ["web", "scheduler", "migrate"]) expect(service(name).security_opt).toEqual([HARDENED]);
@@ -125,7 +125,7 @@ describe("secrets in the compose file", () => {
 });
 
 describe("the image and the compose file", () => {
-  test("every setting of .env.example reaches every process, or describes the inside of the container", () => {
+  test("every setting of .env.example reaches every process or describes the inside of the container", () => {
     const INSIDE = new Set([
       "AUTH_URL",
       "HOST",
@@ -150,11 +150,11 @@ describe("the image and the compose file", () => {
     expect(service("web").environment.AUTH_URL).toBe(`\${AUTH_URL:-http://localhost:\${PORT:-3000}}`);
   });
 
-  test("every process that reads or watches providers' folders sees them, read-only", () => {
+  test("every process that reads or watches providers' folders has them read-only", () => {
     for (const name of OURS) expect(service(name).volumes).toContain("./data/providers:/data/providers:ro");
   });
 
-  test("PostgreSQL closes connections that do not sign in within seconds, and preloads its statistics", () => {
+  test("PostgreSQL closes connections that do not sign in within seconds, and preloads statement statistics", () => {
     const options = service("postgres").command.filter((word) => word !== "-c");
     expect(options).toEqual(["postgres", "shared_preload_libraries=pg_stat_statements", "authentication_timeout=5s"]);
   });
@@ -166,7 +166,7 @@ describe("the image and the compose file", () => {
     }
   });
 
-  test("only what the build reads is in the build context: no tenant's file, no secret", () => {
+  test("the build context contains only what the build reads: no tenant's file, no secret", () => {
     const [first, ...kept] = read(".dockerignore")
       .split("\n")
       .filter((line) => line && !line.startsWith("#"));
@@ -188,7 +188,7 @@ describe("the image and the compose file", () => {
   });
 });
 
-test("every long-lived script replaces npm's shell, which would swallow signals", () => {
+test("every long-lived script replaces npm's shell, which would not forward signals", () => {
   for (const name of ["start", "dev", "test", "web", "worker", "scheduler"])
     expect(scripts[name]).toMatch(/^exec (?:sh scripts\/bare\.sh )?node /);
 });

@@ -57,7 +57,7 @@ const DOORS: Readonly<Record<string, (number: string) => unknown>> = {
   },
 };
 
-test("a number of 50,000 digits costs no door more than half a second", () => {
+test("a number of 50,000 digits costs each reader at most half a second", () => {
   const number = `0.5${"0".repeat(50_000)}1`;
   const started = process.cpuUsage();
   for (const through of Object.values(DOORS)) through(number);
@@ -65,7 +65,7 @@ test("a number of 50,000 digits costs no door more than half a second", () => {
   expect((user + system) / 1000).toBeLessThan(500 * Object.keys(DOORS).length);
 });
 
-test("of a result with too many values the first are stored, and one that just fits is stored whole", () => {
+test("of a result with too many values the first are stored, and one at the limit is stored completely", () => {
   const [fits, tooMany] = [
     new Array(9999).fill(1),
     Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [n, n])),
@@ -98,7 +98,7 @@ describe.each(Object.entries(DOORS))("%s", (_name, through) => {
   });
 });
 
-describe("a result of a handler", () => {
+describe("the result of a handler", () => {
   const changesOf = (value: unknown) => {
     const changes: string[] = [];
     return { kept: cleanResult(value, NO_SECRETS, (change) => changes.push(change)), changes };
@@ -112,13 +112,13 @@ describe("a result of a handler", () => {
     [{ f: ignore }, { f: "[left out: a function is not JSON]" }],
     [{ m: new Map([[1, 2]]) }, { m: "[left out: a Map is not JSON]" }],
     [{ d: new Date(Number.NaN) }, { d: "[left out: a Date without a time]" }],
-  ])("%# that JSON would change says so", (value, expected) => {
+  ])("%# that JSON would change is logged", (value, expected) => {
     const { kept, changes } = changesOf(value);
     expect(kept).toEqual(expected);
     expect(changes).toHaveLength(1);
   });
 
-  test("is kept without a word when JSON has a form for it", () => {
+  test("is stored without a log line if JSON can represent it", () => {
     const value = { d: new Date(0), u: undefined, url: new URL("http://a/b"), own: { toJSON: () => 7 } };
     expect(changesOf(value)).toEqual({
       kept: { d: "1970-01-01T00:00:00.000Z", url: "http://a/b", own: 7 },
@@ -141,7 +141,7 @@ test.each([
   expect(() => asExactJson(value)).toThrow(TypeError);
 });
 
-test("a step's result is what JSON makes of a Date and of an undefined property", () => {
+test("a step's result is the JSON form of a Date and of an undefined property", () => {
   expect(asExactJson({ d: new Date(0), u: undefined })).toEqual({ d: "1970-01-01T00:00:00.000Z" });
   expect(asExactJson(undefined)).toBeNull();
 });
@@ -153,7 +153,7 @@ describe("a command", () => {
   });
   afterAll(() => folder.remove());
 
-  test("whose result has a large integer keeps its digits, and the log says so", async () => {
+  test("whose result has a large integer keeps its digits, and logs it", async () => {
     const { ctx, recorded } = testContext();
     const line = '{"type":"result","value":{"id":1152921504606846976,"id":1152921504606846977}}';
     const { outcome } = await runShell(folder, `echo '${line}' >&3`, ctx);
@@ -171,7 +171,7 @@ describe("a command", () => {
       "names its type last",
       `{ printf '{"value":"'; head -c 1100000 /dev/zero | tr '\\0' x; echo '","type":"result"}'; } >&3`,
     ],
-  ])("whose result %s fails and says why", async (_what, script) => {
+  ])("whose result %s fails with the reason", async (_what, script) => {
     const { outcome } = await runShell(folder, script);
     expect(outcome).toMatchObject({ kind: "failed", errorType: "internal" });
     expect(outcome).toHaveProperty("message", expect.stringContaining("the command sent a result that cannot be read"));
@@ -185,10 +185,10 @@ describe("a command", () => {
     expect(outcome).toEqual({ kind: "succeeded", result: 1 });
   });
 
-  test("whose output is cut says in the log how much is left out", async () => {
+  test("whose output is truncated logs how much is omitted", async () => {
     const { ctx, recorded } = testContext();
     const { output } = await runShell(folder, "yes 0123456789abcdef | head -c 3000000", ctx);
     expect(output.stdoutBytes).toBe(3_000_000);
-    expect(recorded.logs.at(-1)?.text).toMatch(/^The log leaves out \d+ of 3000000 bytes of standard output\.$/);
+    expect(recorded.logs.at(-1)?.text).toMatch(/^\d+ of 3000000 bytes of standard output are not in the log\.$/);
   });
 });

@@ -280,7 +280,7 @@ const NO_TEXT: Readonly<Record<string, string>> = {
 /** Types of parameters that carry no text. */
 const PLAIN = /^(?:number|boolean|Date|undefined|\(.*\) => .*|Random|T|readonly T\[\]|Waiter|DestinationStream)$/;
 
-test("every exported function of what reads texts is fed, or it is said why not", () => {
+test("every exported function that reads texts is measured, or listed with the reason why not", () => {
   const isFed = ({ name, parameters: [first = ""] }: ReturnType<typeof functionsIn>[number]) =>
     name in NESTED || /^(?:string|unknown)\b/.test(first);
   const all = readerFiles().flatMap((file) =>

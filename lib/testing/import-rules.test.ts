@@ -161,13 +161,13 @@ describe("import rules", () => {
   });
   afterAll(() => rmSync(tree, { recursive: true, force: true }));
 
-  test("a tree that keeps them is found clean, and seen whole", () => {
+  test("a tree without violations is reported clean and read completely", () => {
     const { modules, summary } = cruise(tree);
     expect(summary.violations).toEqual([]);
     expect(modules.map(({ source }) => source)).toEqual(expect.arrayContaining(Object.keys(CLEAN)));
   });
 
-  test("each rule catches the file that breaks it", () => {
+  test("each rule reports a file that violates it", () => {
     write(tree, { ...HELPERS, ...Object.fromEntries(PLANTED.map(([, file, content]) => [file, content])) });
     const { violations } = cruise(tree).summary;
     const caught = new Set(violations.map(({ rule, from }) => `${rule.name} ${from}`));
@@ -176,7 +176,7 @@ describe("import rules", () => {
     expect(rules.size).toBe(15);
   });
 
-  test("this code keeps them, and no file of it went unseen", () => {
+  test("the repository has no violation, and every file is read", () => {
     const { modules, summary } = cruise(ROOT);
     expect(summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
     const files = FOLDERS.filter((folder) => existsSync(path.join(ROOT, folder))).flatMap(typeScriptFiles);

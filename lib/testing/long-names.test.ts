@@ -54,7 +54,7 @@ const shapes = [...PARTS, ...PLACEHOLDERS].flatMap((part) =>
   })),
 );
 
-test.each(Object.entries(READERS))("%s: a long name costs once, however much stands below it", (name, read) => {
+test.each(Object.entries(READERS))("%s: a long name costs once, for any number of values below it", (name, read) => {
   for (const shape of shapes)
     expectLinear(`${name} of ${shape.name} below a long name`, shape.make, {
       read: (text) => read(JSON.parse(text), text),
@@ -62,7 +62,7 @@ test.each(Object.entries(READERS))("%s: a long name costs once, however much sta
   expect(shapes).toHaveLength(18);
 });
 
-test("a compiled argument schema counts long names, so that a check holds the process no longer than others", () => {
+test("a compiled argument schema counts long names, so that a check takes no longer than others", () => {
   for (const { name, make } of shapes)
     for (const characters of [8192, 65_536, 262_144]) {
       const value = JSON.parse(make(characters));

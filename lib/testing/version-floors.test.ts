@@ -39,7 +39,7 @@ test.each(Object.entries(FLOORS))("V-1 every copy of %s in the lock file is at l
   for (const version of versions) expect(isAtLeast(version, floor), `${name} ${version}`).toBe(true);
 });
 
-test("V-1 undici, where present, is of the line that this Node supports", () => {
+test("V-1 undici, if present, is of the line that this Node supports", () => {
   for (const version of installed("undici")) expect(Number(version.split(".")[0])).toBeLessThanOrEqual(UNDICI_MAJOR);
 });
 
@@ -47,7 +47,7 @@ test.each(PINNED)("V-1 %s is pinned to one version", (name) => {
   expect(dependencies[name]).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
-test("V-1 the comparison knows older from newer", () => {
+test("V-1 the comparison orders versions correctly", () => {
   expect(isAtLeast("16.4.0", "16.4.1")).toBe(false);
   expect(isAtLeast("16.10.0", "16.4.1")).toBe(true);
   expect(isAtLeast("4.24.15", "4.24.15")).toBe(true);

@@ -9,6 +9,6 @@ test.each([
   ["🎉", 1, "🎉"],
   ["", 1, ""],
   ["ab", 0, ""],
-])("%j cut to %i characters keeps surrogate pairs whole", (text, most, expected) => {
+])("%j truncated to %i characters keeps surrogate pairs intact", (text, most, expected) => {
   expect(cutCharacters(text, most)).toBe(expected);
 });

@@ -9,12 +9,12 @@ function given(wanted: readonly string[], reserved: readonly string[] = []): str
   return wanted.map((name) => names.take(name));
 }
 
-test("the second one of a name gets the first number that is free", () => {
+test("the second use of a name gets the first free number", () => {
   expect(given(["a", "a", "a", "a (2)", "b"])).toEqual(["a", "a (2)", "a (3)", "a (2) (2)", "b"]);
   expect(given(["a (2)", "a", "a"])).toEqual(["a (2)", "a", "a (3)"]);
 });
 
-test("a reserved name is left to the one that asks for it", () => {
+test("a reserved name is left for its own request", () => {
   const wanted = ["a", "a", "a (2)"];
   expect(given(wanted, wanted)).toEqual(["a", "a (3)", "a (2)"]);
 });

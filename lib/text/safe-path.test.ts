@@ -29,16 +29,16 @@ test.each([
   "/x/..//evil",
   "/%2e//evil",
   "/x/.%2E//evil",
-])("TENANT-03 %j does not leave our origin", (target) => {
+])("TENANT-03 %j does not leave the origin", (target) => {
   expect(pathOnly(target, ORIGIN)).toBe("/");
 });
 
-test("TENANT-03 our own pages are kept, as a path", () => {
+test("TENANT-03 an own page is kept as a path", () => {
   expect(pathOnly(`${ORIGIN}/t/acme/jobs?status=failed`, ORIGIN)).toBe("/t/acme/jobs?status=failed");
   expect(pathOnly("/t/acme/jobs", ORIGIN)).toBe("/t/acme/jobs");
   expect(isSafePath("/%09/evil")).toBe(true);
 });
 
-test("a target that is missing, given twice or unsafe becomes the root", () => {
+test("a target that is missing, given twice or unsafe becomes /", () => {
   expect([[], ["//evil"], ["/a", "/a"], ["/t/acme?x=1"]].map(safePathOf)).toEqual(["/", "/", "/", "/t/acme?x=1"]);
 });

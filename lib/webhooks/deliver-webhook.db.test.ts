@@ -53,7 +53,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("the message of a schedule is named by trigger and instant, whichever job delivers it", async () => {
+  test("a message of a schedule has an id from trigger and instant, whichever job delivers it", async () => {
     const payload = { endpoint_id: await endpoint(), type: "order.paid", data: {} };
     const [triggerId, metadata] = ["0190a000-0000-7000-8000-00000000000a", { instant: "2026-03-02T09:00:00.000Z" }];
     const from = { definitionKey: "deliver-webhook", source: "schedule", sourceRef: triggerId, metadata } as const;
@@ -85,14 +85,14 @@ describe("a delivery", () => {
     expect(await endpointOf(id)).toMatchObject({ is_enabled: false, disabled_reason: "failing" });
   });
 
-  test("WEBHOOK-10 says how many jobs caused each other before it", async () => {
+  test("WEBHOOK-10 sends its chain depth", async () => {
     const payload = { endpoint_id: await endpoint(), type: "order.paid", data: {} };
     const { id } = await make.job(scope, { definitionKey: "deliver-webhook", payload, chainDepth: 3 });
     await run(id);
     expect(receiver.received.at(-1)?.headers).toMatchObject({ "webhook-id": `msg_${id}`, "leasehold-chain": "3" });
   });
 
-  test("WEBHOOK-08 a secret that is changed again and again: each is valid for its own day, three of them at most", async () => {
+  test("WEBHOOK-08 a secret that is rotated repeatedly: each is valid for a day, at most three at a time", async () => {
     const secrets = Array.from({ length: 5 }, newWebhookSecret);
     const [first = "", ...later] = secrets;
     const id = await endpoint({ secret: first });
@@ -119,7 +119,7 @@ describe("a delivery", () => {
     expect(await accepted()).toEqual([false, true, true, true, true]);
   });
 
-  test("WEBHOOK-08 is tried again under the same id; a rotated secret is valid for a day more", async () => {
+  test("WEBHOOK-08 is retried with the same id; a rotated secret stays valid for a day", async () => {
     const [old, fresh] = [newWebhookSecret(), newWebhookSecret()];
     const id = await endpoint({ secret: old });
     receiver.answer = (_request, response) => void response.writeHead(500).end();
@@ -144,7 +144,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("WH-3 waits 5 s, 5 m, 30 m, 2 h, 5 h, 10 h and 10 h, and then is a dead letter", async () => {
+  test("WH-3 waits 5 s, 5 m, 30 m, 2 h, 5 h, 10 h and 10 h, then becomes a dead letter", async () => {
     const id = await endpoint();
     receiver.answer = (_request, response) => void response.writeHead(400).end();
     const { id: jobId } = await deliveryJob(id);
@@ -171,7 +171,7 @@ describe("a delivery", () => {
     expect(await pauseOf(await delivered(id))).toBe(seconds);
   });
 
-  test("an endpoint that asks for other types is not written to", async () => {
+  test("an endpoint without the event type receives nothing", async () => {
     const id = await endpoint({ eventTypes: ["invoice.*", "order.shipped"] });
     const before = receiver.received.length;
     const jobId = await delivered(id, "order.paid");
@@ -181,7 +181,7 @@ describe("a delivery", () => {
     expect(receiver.received.length).toBe(before + 2);
     await delivered(id, "webhook.test");
     expect(receiver.received.length).toBe(before + 3);
-    // A message sent before is sent again; naming another message's id is not enough.
+    // A message that was sent before is sent again. Another message's id is not enough.
     const again = async (message_id: string, type: string) => {
       const payload = { endpoint_id: id, type, data: {}, message_id };
       const job = await make.job(scope, { definitionKey: "deliver-webhook", payload });
@@ -200,7 +200,7 @@ describe("a delivery", () => {
     expect(receiver.received.length).toBe(before + 5);
   });
 
-  test("that is canceled lets go of its connection", async () => {
+  test("that is canceled closes its connection", async () => {
     receiver.answer = () => undefined;
     const id = await endpoint();
     const { id: jobId } = await deliveryJob(id);
@@ -216,8 +216,8 @@ describe("a delivery", () => {
   });
 });
 
-describe("endpoints that take nothing", () => {
-  test("R-11 WH-3 410 switches the endpoint off at once, with a line in the audit", async () => {
+describe("endpoints that cannot receive", () => {
+  test("R-11 WH-3 410 disables the endpoint at once and is audited", async () => {
     const id = await endpoint();
     receiver.answer = (_request, response) => void response.writeHead(410).end();
     expect((await jobOf(await delivered(id)))?.status).toBe("dead_letter");
@@ -232,7 +232,7 @@ describe("endpoints that take nothing", () => {
     expect(receiver.received.length).toBe(before);
   });
 
-  test("WH-3 five days of failure switch it off; a success in between starts them anew", async () => {
+  test("WH-3 five days of failures disable it; a success restarts the count", async () => {
     const id = await endpoint();
     const failing = () => {
       receiver.answer = (_request, response) => void response.writeHead(500).end();
@@ -262,7 +262,7 @@ describe("endpoints that take nothing", () => {
     expect(on).toMatchObject({ is_enabled: true, disabled_reason: null, failing_since: null });
   });
 
-  test("one that was deleted, another tenant's and none at all are the same", async () => {
+  test("a deleted endpoint, another tenant's and an unknown one give the same error", async () => {
     const deleted = await endpoint();
     await inTenant((tx) => deleteEndpoint(tx, deleted));
     const foreign = await endpoint({}, await make.tenant());
@@ -270,7 +270,7 @@ describe("endpoints that take nothing", () => {
       expect(await jobOf(await delivered(id))).toMatchObject({
         status: "dead_letter",
         errorType: "not_found",
-        lastError: "There is no such webhook endpoint.",
+        lastError: "Webhook endpoint not found.",
       });
     }
     const [row] = await database.query("select secret, headers, deleted_at from app.webhook_endpoints where id = $1", [
@@ -279,13 +279,13 @@ describe("endpoints that take nothing", () => {
     expect(row).toMatchObject({ secret: null, headers: null, deleted_at: expect.any(Date) });
   });
 
-  test("WEBHOOK-01 an address of this network that got into the table is not connected to", async () => {
+  test("WEBHOOK-01 an internal address stored in the table is not connected to", async () => {
     const id = await endpoint({ url: "https://169.254.169.254/latest" });
     expect(await jobOf(await delivered(id))).toMatchObject({ status: "dead_letter", errorType: "permission" });
     expect(await deliveriesOf(id)).toMatchObject([{ error_code: "blocked", status_code: null }]);
   });
 
-  test("secrets that were sealed under another key, or for another endpoint, are not used", async () => {
+  test("secrets sealed with another key or for another endpoint are not used", async () => {
     const [mine, other] = [await endpoint(), await endpoint()];
     await database.query(
       "update app.webhook_endpoints set secret = (select secret from app.webhook_endpoints where id = $2) where id = $1",

@@ -85,9 +85,9 @@ async function toPlace(
   job: WebhookJob,
   { payload, place, around }: { payload: WebhookPayload; place: DeliveryTarget | null; around: Surroundings },
 ): Promise<Execution> {
-  if (!place?.endpoint) return refused("not_found", "There is no such webhook endpoint.");
+  if (!place?.endpoint) return refused("not_found", "Webhook endpoint not found.");
   const { endpoint } = place;
-  if (!endpoint.isEnabled) return refused("permission", "The webhook endpoint is switched off.");
+  if (!endpoint.isEnabled) return refused("permission", "The webhook endpoint is disabled.");
   if (!place.wasSent && !wants(endpoint.eventTypes, payload.type)) {
     return { outcome: { kind: "succeeded", result: { skipped: "event_types" } }, output: EMPTY_OUTPUT };
   }
@@ -142,7 +142,7 @@ async function record(job: WebhookJob, { endpointId, url, message, done, around 
       durationMs: answer.durationMs,
       isGone: isGone(answer),
     });
-    if (off !== null) around.hooks.onLog("warn", `the endpoint was switched off (${off})`);
+    if (off !== null) around.hooks.onLog("warn", `the endpoint was disabled (${off})`);
   } catch {
     around.hooks.onLog("warn", "the delivery could not be recorded");
   }

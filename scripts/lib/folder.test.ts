@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 
 test.each(["start", "test", "build", "run"])(
-  "%s in a folder whose path has a # says at once that it must be renamed",
+  "%s in a folder whose path contains # reports at once that it must be renamed",
   (script) => {
     const base = mkdtempSync(path.join(tmpdir(), "leasehold a#b "));
     try {

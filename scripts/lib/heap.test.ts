@@ -8,17 +8,17 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("OPS-13 in a small container the heap stays well below the container's limit", () => {
+test("OPS-13 in a small container the heap limit is well below the container's", () => {
   withLimit(256 * MB);
   expect(heapFlags()).toEqual(["--max-old-space-size=153"]);
 });
 
-test.each([0, 2 ** 64, 16 * 1024 * MB])("OPS-13 with %i bytes Node's own choice stands", (bytes) => {
+test.each([0, 2 ** 64, 16 * 1024 * MB])("OPS-13 with %i bytes Node's default applies", (bytes) => {
   withLimit(bytes);
   expect(heapFlags()).toEqual([]);
 });
 
-test("OPS-13 a heap that somebody chose stands", () => {
+test("OPS-13 an explicit heap limit is kept", () => {
   withLimit(256 * MB);
   vi.stubEnv("NODE_OPTIONS", "--max-old-space-size=100");
   expect(heapFlags()).toEqual([]);

@@ -16,7 +16,7 @@ export async function step(label, work) {
   const start = Date.now();
   const seconds = () => `${((Date.now() - start) / 1000).toFixed(1)} s`;
   say(`  ${label} …`);
-  const life = setInterval(() => say(`  ${label}: still at it, ${seconds()}`), SHOW_LIFE_MS);
+  const life = setInterval(() => say(`  ${label}: still running, ${seconds()}`), SHOW_LIFE_MS);
   try {
     const result = await work();
     say(`  ${label}: done, ${seconds()}`);

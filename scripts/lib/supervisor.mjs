@@ -117,7 +117,7 @@ export class Supervisor {
   }
 
   /**
-   * Notifies all processes that PostgreSQL has stopped. Nothing can be stored any more, so a long drain is pointless.
+   * Notifies all processes that PostgreSQL has stopped. Nothing can be stored, so a long drain is pointless.
    */
   databaseGone() {
     for (const child of this.#running.values()) {
@@ -171,7 +171,7 @@ export class StartFailure extends Unusable {
    * @param {number | string} how
    */
   constructor(name, how) {
-    super(`${name} could not start (${how}); its own words are above.`);
+    super(`${name} could not start (${how}); see its output above.`);
     this.how = how;
   }
 }

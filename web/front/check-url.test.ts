@@ -37,6 +37,6 @@ test.each([
   ["/_next/static/chunks/a.b~c.js", "/_next/static/chunks/a.b~c.js"],
   ["/x?next=//evil", "/x"],
   [`/x?${"b&".repeat(99)}`, "/x"],
-])("%s passes", (target, path) => {
+])("%s is accepted", (target, path) => {
   expect(checkedPath(target)).toBe(path);
 });

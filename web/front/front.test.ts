@@ -64,7 +64,7 @@ test("half-open connections are closed once their headers are overdue", async ()
   expect(performance.now() - started).toBeLessThan(5 * (headersWithinMs + headersWithinMs / 5) + 2000);
 });
 
-test("an overdue connection gives its place back, also when its client never closes", async () => {
+test("an overdue connection frees its slot even if its client never closes it", async () => {
   const { server, dial } = await open({ headersWithinMs: 400 });
   const accepted = once(server, "connection") as Promise<[Socket]>;
   const client = await dial();
@@ -74,7 +74,7 @@ test("an overdue connection gives its place back, also when its client never clo
   await once(socket, "close");
 });
 
-test("a refused upgrade gives its place back, also when its client never closes", async () => {
+test("a refused upgrade frees its slot even if its client never closes the connection", async () => {
   const { server, dial } = await open();
   const accepted = once(server, "connection") as Promise<[Socket]>;
   const client = await dial(get("/", "host: localhost", "upgrade: websocket").replace("close", "upgrade"));
@@ -83,7 +83,7 @@ test("a refused upgrade gives its place back, also when its client never closes"
   await once(socket, "close");
 });
 
-test("a connection is closed when its client does not read the answer, and not while it reads slowly", async () => {
+test("a connection is closed when its client does not read the answer, and stays open while the client reads slowly", async () => {
   const silentForMs = 400;
   const next: FrontOptions["next"] = () => async (_, res) => void res.end(Buffer.alloc(32 * 1024 * 1024));
   const { server, dial } = await open({ silentForMs, next });
@@ -102,7 +102,7 @@ test("a connection is closed when its client does not read the answer, and not w
   expect((await open()).server.timeout).toBe(120_000);
 });
 
-test("a connection with more than sixteen requests in progress is closed and asks no more of the process", async () => {
+test("a connection with more than sixteen requests in progress is closed", async () => {
   let asked = 0;
   const answers: (() => void)[] = [];
   const next: FrontOptions["next"] = () => async (_, res) => {
@@ -123,12 +123,12 @@ test("a connection with more than sixteen requests in progress is closed and ask
   await eventually(() => expect(asked).toBe(33));
 });
 
-test("overdue connections are looked for every two seconds", async () => {
+test("overdue connections are checked every two seconds", async () => {
   const { server } = await open();
   expect(server).toMatchObject({ headersTimeout: 10_000, connectionsCheckingInterval: 2000 });
 });
 
-test("one connection more than MAX_CONNECTIONS is closed, the others stay", async () => {
+test("a connection beyond MAX_CONNECTIONS is closed, the others stay open", async () => {
   const { dial, log } = await open({ maxConnections: 3 });
   const kept = [await dial(), await dial(), await dial()];
   const extra = await dial();
@@ -151,12 +151,12 @@ test.each([
   ["the same host twice", 400, ["host: localhost", "host: localhost"]],
   ["a host with a user", 400, ["host: me@localhost"]],
   ["an empty host", 400, ["host:"]],
-])("a request that names %s is answered with %i", async (_, status, lines) => {
+])("a request with %s is answered with %i", async (_, status, lines) => {
   const { ask } = await open();
   expect(await ask(get("/login", ...lines))).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
-test("without AUTH_URL any address may be named, but no other name; health is answered under any", async () => {
+test("without AUTH_URL any IP address is accepted as host, but no other name; health accepts any host", async () => {
   const { ask } = await open({ hosts: { names: ["127.0.0.1"], anyAddress: true } });
   expect(await ask(get("/login", "host: 192.168.1.5:3000"))).toMatch(/^HTTP\/1.1 200 /);
   expect(await ask(get("/login", "host: [2001:db8::1]"))).toMatch(/^HTTP\/1.1 200 /);
@@ -164,13 +164,13 @@ test("without AUTH_URL any address may be named, but no other name; health is an
   expect(await ask(get("/livez", "host: evil.test"))).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test("X-Forwarded-For of a trusted proxy gives the client's address, of anyone else nothing", async () => {
+test("X-Forwarded-For sets the client's address only if it comes from a trusted proxy", async () => {
   const forged = get("/login", "host: localhost", "x-forwarded-for: 6.6.6.6, 203.0.113.9");
   expect(await (await open()).ask(forged)).toContain("client 127.0.0.1");
   expect(await (await open({ trustedProxies: { hops: 1 } })).ask(forged)).toContain("client 203.0.113.9");
 });
 
-test("a request may have as many cookies as browsers keep, and no more", async () => {
+test("a request can have as many cookies as browsers store, and no more", async () => {
   const { ask } = await open();
   const cookies = (count: number) => `cookie: ${Array.from({ length: count }, (_, n) => `c${n}=`).join("; ")}`;
   expect(await ask(get("/login", "host: localhost", cookies(180)))).toContain("client");
@@ -203,7 +203,7 @@ describe("sign-ins in progress", () => {
     return { ...front, sockets, waiting };
   }
 
-  test("one network has thirty, and other networks and known browsers go on", async () => {
+  test("are limited to thirty for one network; other networks and known browsers are not affected", async () => {
     const { ask } = await openBusy(30, (n) => post(SIGN_IN, `198.51.100.${n}`));
     const refused = await ask(post(SIGN_IN, "198.51.100.77"));
     expect(refused).toMatch(/^HTTP\/1.1 429 [\s\S]*retry-after: 2[\s\S]*too-many-requests/i);
@@ -214,19 +214,19 @@ describe("sign-ins in progress", () => {
     expect(await ask(post(SIGN_IN, "203.0.113.5"))).toContain("signed in");
   });
 
-  test("the known browsers of one account have thirty, wherever they are", async () => {
+  test("are limited to thirty for the known browsers of one account, on any network", async () => {
     const { ask } = await openBusy(30, (n) => post(SIGN_IN, `198.51.${n}.1`, `cookie: ${cookie}`));
     expect(await ask(post(SIGN_IN, "203.0.113.5", `cookie: ${cookie}`))).toMatch(/^HTTP\/1.1 429 /);
     expect(await ask(post(SIGN_IN, "203.0.113.5"))).toContain("signed in");
   });
 
-  test("all strangers have 120 between them, and known browsers go on", async () => {
+  test("are limited to 120 for all strangers; known browsers are not affected", async () => {
     const { ask } = await openBusy(120, (n) => post(SIGN_IN, `198.51.${n}.1`));
     expect(await ask(post(SIGN_IN, "203.0.113.5"))).toMatch(/^HTTP\/1.1 429 /);
     expect(await ask(post(SIGN_IN, "203.0.113.5", `cookie: ${cookie}`))).toContain("signed in");
   });
 
-  test("half a request holds no slot, and is refused when its body does not come", async () => {
+  test("do not include incomplete requests, which are refused when their body does not arrive", async () => {
     const { ask, dial, waiting } = await openBusy(0, () => "");
     const half = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", "content-length: 100");
     const halves = await Promise.all(Array.from({ length: 40 }, () => dial(half)));
@@ -239,7 +239,7 @@ describe("sign-ins in progress", () => {
     expect(waiting).toEqual([]);
   });
 
-  test("a body reaches the framework whole, in one piece or many", async () => {
+  test("reach the framework with a complete body, sent in one chunk or many", async () => {
     const body = "x".repeat(16_000);
     const next: FrontOptions["next"] = () => async (req, res) => {
       let read = "";
@@ -263,7 +263,7 @@ describe("sign-ins in progress", () => {
     await eventually(() => expect(answer).toContain("read true"));
   });
 
-  test("an attempt keeps its slot until it has ended, also when its client is gone", async () => {
+  test("count until they have ended, also when the client is gone", async () => {
     const { ask, sockets, waiting } = await openBusy(30, () => post(SIGN_IN, "198.51.100.1"));
     for (const socket of sockets) socket.destroy();
     await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));

@@ -68,7 +68,7 @@ const NO_SESSIONS = [
 ];
 const nonceOf = ({ headers }: Answer) => /'nonce-([^']+)'/.exec(headers["content-security-policy"] ?? "")?.[1] ?? "";
 
-test("a public page is rendered once, for many requests at once and for every form of request", async () => {
+test("a public page is rendered once, for concurrent requests and for every form of request", async () => {
   rendered.length = 0;
   const many = await Promise.all(Array.from({ length: 20 }, () => get("/docs/api")));
   const spelled = [
@@ -112,14 +112,14 @@ test("answers that wait for their readers hold no copies of the page", async () 
   server.close();
 });
 
-test("every path that does not exist is answered with one kept page", async () => {
+test("all paths that do not exist share one cached page", async () => {
   rendered.length = 0;
   for (const path of ["/x", "/t", "/t/acme/none", "/docs/errors/none", "/docs", "/wp-admin/setup.php"])
     expect(await get(path), path).toMatchObject({ status: 404 });
   expect(rendered).toEqual(["/_not-found"]);
 });
 
-test("the login is rendered once for all visitors without a session, and for each request of the others", async () => {
+test("the login is rendered once for visitors without a session, and for each request of others", async () => {
   rendered.length = 0;
   await get("/login");
   await get("/login?callbackUrl=%2Ft%2Facme");
@@ -139,7 +139,7 @@ test.each([
   ["/t/acme", "/t/acme/jobs"],
   ["/t/acme/jobs?status=failed", "/t/acme/jobs"],
   ["/t/acme/webhooks/1", "/t/acme/jobs"],
-])("%s without a session is answered with the redirect to the login, without rendering", async (path, back) => {
+])("%s without a session redirects to the login without rendering", async (path, back) => {
   rendered.length = 0;
   const rsc = { rsc: "1", "next-router-prefetch": "1" };
   const answers = [await get(path), await get(path, rsc), await get(path, {}, "HEAD")];
@@ -157,7 +157,7 @@ test.each([
   expect(rendered).toEqual([path]);
 });
 
-test("a page that could not be rendered is tried again, and never kept", async () => {
+test("a page that fails to render is tried again and not cached", async () => {
   const pages = new OpenPages();
   let tries = 0;
   const failing: NextHandler = async (req, res) => {
@@ -178,7 +178,7 @@ test("a page that could not be rendered is tried again, and never kept", async (
   server.close();
 });
 
-test("the list of pages is that of the folder", () => {
+test("the list of public pages equals the folder", () => {
   const onDisk = readdirSync(join(import.meta.dirname, "../../app"), { recursive: true, encoding: "utf8" })
     .filter((file) => /(?:^|\/)page\.tsx$/.test(file))
     .map((file) => `/${file.replace(/\/?page\.tsx$/, "").replace(/\([^)]*\)\/?/g, "")}`);

@@ -42,11 +42,11 @@ function openPages() {
 /** The head of an answer without a connection. */
 const headOf = (res: ServerResponse) => (res as unknown as { _header: string | null })._header ?? "";
 
-describe("while nothing waits", () => {
+describe("while no page waits for the database", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
 
-  test("one page of a network is rendered at a time and two in all, and networks take turns", async () => {
+  test("one page of a network and two in all are rendered at a time, and networks take turns", async () => {
     const { begun, ask, end } = openPages();
     await ask("/1", ONE);
     await ask("/2", "198.51.100.2");
@@ -65,7 +65,7 @@ describe("while nothing waits", () => {
     expect(begun.at(-1)).toBe("/3");
   });
 
-  test("a page for a known browser goes before those of strangers in the same network", async () => {
+  test("a page for a known browser precedes those of strangers in the same network", async () => {
     const { begun, ask, end } = openPages();
     const cookie = deviceCookie(null, "max@example.test", settings).split(";")[0] ?? "";
     await ask("/1", ONE);
@@ -76,7 +76,7 @@ describe("while nothing waits", () => {
     expect(begun).toEqual(["/1", "/a", "/known"]);
   });
 
-  test("a hundred pages of a network wait; one more is a 429, and one of another network is rendered", async () => {
+  test("a hundred pages of a network wait; one more answers 429, and another network's is rendered", async () => {
     const { begun, ask } = openPages();
     for (let index = 0; index < 101; index += 1) await ask(`/${index}`, ONE);
     const { res, answered } = await ask("/more?a=1", ONE);
@@ -86,7 +86,7 @@ describe("while nothing waits", () => {
     expect(begun).toEqual(["/0", "/other"]);
   });
 
-  test("a page that waits for its turn for ten seconds is a 503 with Retry-After", async () => {
+  test("a page that waits ten seconds for its turn answers 503 with Retry-After", async () => {
     const { ask } = openPages();
     await ask("/1", ONE);
     const { res, answered } = await ask("/late", ONE);
@@ -98,7 +98,7 @@ describe("while nothing waits", () => {
     expect(headOf(res)).toMatch(/^HTTP\/1\.1 503 .*retry-after: 2\r\n/s);
   });
 
-  test("a page whose client has gone is not rendered", async () => {
+  test("a page whose client disconnected is not rendered", async () => {
     const { begun, ask, end } = openPages();
     await ask("/1", ONE);
     const { res } = await ask("/gone", ONE);
@@ -119,14 +119,14 @@ describe("while nothing waits", () => {
   });
 });
 
-test("pages that wait for the database keep no other page from being rendered", async () => {
+test("pages that wait for the database do not keep others from being rendered", async () => {
   const { begun, ask } = openPages();
   for (let index = 0; index < 10; index += 1) await ask(`/${index}`, index % 2 ? ONE : OTHER);
   expect(begun).toHaveLength(2);
   await eventually(() => expect(begun).toHaveLength(10));
 });
 
-test("a page that leaves the event loop no time to be idle keeps its turn", async () => {
+test("a page that keeps the event loop busy keeps its turn", async () => {
   const { begun, ask, end } = openPages();
   await ask("/1", ONE);
   await ask("/2", ONE);

@@ -29,7 +29,7 @@ function stage() {
   return { marks, source, open, notify: (userId: string) => hear(userId) };
 }
 
-test("rechecks what is open when its credential changes or ends, and leaves it alone otherwise", async () => {
+test("a stream is rechecked when its credential changes or ends, and not otherwise", async () => {
   const { marks, source, open } = stage();
   const stream = open();
   await eventually(() => expect(stream.recheck).toHaveBeenCalledTimes(1));
@@ -42,7 +42,7 @@ test("rechecks what is open when its credential changes or ends, and leaves it a
   await eventually(() => expect(stream.recheck.mock.calls.length).toBeGreaterThan(2));
 });
 
-test("a wake-up rechecks one person at once, or everybody", async () => {
+test("a notification rechecks one user's streams at once, or all", async () => {
   const { open, notify } = stage();
   const [ada, max] = [open(), open("s1", "max")];
   notify("ada");
@@ -51,7 +51,7 @@ test("a wake-up rechecks one person at once, or everybody", async () => {
   expect(max.recheck).toHaveBeenCalledTimes(1);
 });
 
-test("a recheck that fails is made again, and a database that fails is asked again", async () => {
+test("a failed recheck is repeated, and a failed query too", async () => {
   const { source, open } = stage();
   source.marks.mockRejectedValueOnce(new Error("away"));
   const stream = open();
@@ -60,7 +60,7 @@ test("a recheck that fails is made again, and a database that fails is asked aga
   expect(source.onError).toHaveBeenCalledTimes(2);
 });
 
-test("the database is asked until nothing is open, and not after", async () => {
+test("the database is polled only while a stream is open", async () => {
   vi.useFakeTimers();
   const { source, open } = stage();
   const stream = open();
@@ -71,7 +71,7 @@ test("the database is asked until nothing is open, and not after", async () => {
   expect(source.marks).toHaveBeenCalledTimes(2);
 });
 
-test("a stream that comes and goes during a poll starts no second one", async () => {
+test("a stream that opens and closes during a poll starts no second poll", async () => {
   vi.useFakeTimers();
   const { marks, source, open } = stage();
   const first = open();

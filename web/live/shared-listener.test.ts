@@ -23,7 +23,7 @@ function setUp() {
   return { listener, state, heard, hearer };
 }
 
-test("one connection tells all, and whoever comes later hears at once that it stands", () => {
+test("one connection serves all listeners, and a later one is ready at once", () => {
   const { listener, state, heard, hearer } = setUp();
   listener.join(hearer("a"));
   state.told?.onReady();
@@ -35,7 +35,7 @@ test("one connection tells all, and whoever comes later hears at once that it st
   expect(state.opened).toBe(1);
 });
 
-test("it closes half a minute after the last has left, and not when somebody comes meanwhile", async () => {
+test("the connection closes thirty seconds after the last listener has left, unless another one joins", async () => {
   const { listener, state, hearer } = setUp();
   listener.join(hearer("a"))();
   await vi.advanceTimersByTimeAsync(29_000);

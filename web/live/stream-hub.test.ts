@@ -32,7 +32,7 @@ function setUp(lanesOf: Record<string, number[]> = { a: [1], b: [2] }) {
   return { hub, reads, state };
 }
 
-test("one connection and one read serve every tab of a tenant", async () => {
+test("one connection and one query serve every tab of a tenant", async () => {
   const { hub, reads, state } = setUp();
   const seen: unknown[] = [];
   for (let tab = 0; tab < 20; tab += 1) hub.subscribe("a", (event) => seen.push(event.data));
@@ -42,7 +42,7 @@ test("one connection and one read serve every tab of a tenant", async () => {
   expect([state.opened, reads.length, seen.length, new Set(seen).size]).toEqual([1, 2, 20, 1]);
 });
 
-test("a burst of wake-ups is read at most every 250 ms, and the last one is not lost", async () => {
+test("a burst of notifications is read at most every 250 ms, and the last one is not lost", async () => {
   const { hub, reads, state } = setUp();
   hub.subscribe("a", () => {});
   await vi.advanceTimersByTimeAsync(0);
@@ -56,7 +56,7 @@ test("a burst of wake-ups is read at most every 250 ms, and the last one is not 
   expect(reads.length).toBeLessThanOrEqual(6);
 });
 
-test("wake-ups of another tenant's lanes cause no reading", async () => {
+test("notifications for another tenant's lanes cause no query", async () => {
   const { hub, reads, state } = setUp();
   hub.subscribe("a", () => {});
   await vi.advanceTimersByTimeAsync(0);
@@ -74,7 +74,7 @@ test("wake-ups of another tenant's lanes cause no reading", async () => {
   expect(reads).toEqual(["a"]);
 });
 
-test("a lane that is new is noticed by its first wake-up", async () => {
+test("a new lane is recognised with its first notification", async () => {
   const lanesOf: Record<string, number[]> = { a: [1] };
   const { hub, reads, state } = setUp(lanesOf);
   hub.subscribe("a", () => {});
@@ -88,7 +88,7 @@ test("a lane that is new is noticed by its first wake-up", async () => {
   expect(reads).toEqual(["a", "a"]);
 });
 
-test("a lost wake-up and a database that was down only delay a change", async () => {
+test("a lost notification or a database that was down only delays a change", async () => {
   const { hub, reads, state } = setUp();
   hub.subscribe("a", () => {});
   await vi.advanceTimersByTimeAsync(0);
@@ -103,7 +103,7 @@ test("a lost wake-up and a database that was down only delay a change", async ()
   expect(reads).toEqual(["a", "a"]);
 });
 
-test("nothing runs when nobody watches, and the connection is given up after a while", async () => {
+test("without subscribers no query runs, and the connection is closed after a while", async () => {
   const { hub, reads, state } = setUp();
   const leave = hub.subscribe("a", () => {});
   await vi.advanceTimersByTimeAsync(0);

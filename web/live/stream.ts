@@ -70,7 +70,7 @@ function takeSlot(principal: Principal): () => void {
   const release = openStreams.take(caller);
   if (release) return release;
   throw new HttpProblem("too-many-streams", {
-    detail: `At most ${LIMITS.streamsPerCaller} streams at once; close one first.`,
+    detail: `At most ${LIMITS.streamsPerCaller} streams can be open. Close one first.`,
     headers: { "retry-after": "5" },
   });
 }

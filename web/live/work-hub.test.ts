@@ -23,7 +23,7 @@ function setUp() {
   return { hub, state, woken, wait, settled };
 }
 
-test("only those are woken whom a lane concerns, and each lane is looked up once", async () => {
+test("a notification wakes only the claims that its lanes concern, and each lane is looked up once", async () => {
   const { hub, state, woken, wait, settled } = setUp();
   wait("far", "far");
   wait("away", "away");
@@ -37,7 +37,7 @@ test("only those are woken whom a lane concerns, and each lane is looked up once
   expect(state.asked).toEqual([[1, 9], [2]]);
 });
 
-test("`*` and a look-up that failed wake all, a cancel wakes all, and who left is left alone", async () => {
+test("`*`, a failed lookup and a cancel wake all claims, except those that left", async () => {
   const { hub, state, woken, wait, settled } = setUp();
   const leave = wait("far", "far");
   wait("away", "away");
@@ -50,7 +50,7 @@ test("`*` and a look-up that failed wake all, a cancel wakes all, and who left i
   expect(woken).toEqual(["far work", "away work", "far cancel", "away cancel", "away work"]);
 });
 
-test("nothing is looked up while nobody waits", async () => {
+test("without waiting claims no lane is looked up", async () => {
   const { hub, state, settled } = setUp();
   hub.work("1");
   await settled();

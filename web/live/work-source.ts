@@ -30,7 +30,7 @@ export function waitForWork(waiter: Waiter): () => void {
 function openHub({ worker, log }: ApiRuntime): WorkHub {
   return new WorkHub(
     (laneNos) => describeRemoteLanes(worker, laneNos),
-    (error) => log.warn({ error: String(error) }, "lanes could not be looked up"),
+    (error) => log.warn({ error: String(error) }, "lanes could not be read"),
   );
 }
 

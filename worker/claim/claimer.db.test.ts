@@ -91,7 +91,7 @@ beforeEach(async () => {
 afterEach(() => claimer?.stop());
 
 describe("a claimer", () => {
-  test("shares its places among tenants, however many jobs one of them has", async () => {
+  test("divides its slots among tenants, however many jobs one of them has", async () => {
     const [busy, quiet] = [await make.tenant(), await make.tenant()];
     await enqueue(busy, 20);
     await enqueue(quiet, 2);
@@ -100,14 +100,14 @@ describe("a claimer", () => {
     expect([claimedOf(busy), claimedOf(quiet)]).toEqual([2, 2]);
   });
 
-  test("gives all its places to one tenant when nobody else wants any", async () => {
+  test("gives all its slots to one tenant when no other has jobs", async () => {
     const alone = await make.tenant();
     await enqueue(alone, 7);
     await startClaimer({ places: 5 });
     await waitFor(() => claimed.length === 5);
   });
 
-  test("holds no more than its places, and fills one as soon as it is free", async () => {
+  test("holds no more jobs than slots, and fills a slot as soon as it is free", async () => {
     const scope = await make.tenant();
     await enqueue(scope, 6);
     const { claimer, room } = await startClaimer({ places: 3 });
@@ -121,7 +121,7 @@ describe("a claimer", () => {
     expect(polls).toBe(before);
   });
 
-  test("claims at once when a wake-up names a lane, also one it has never seen", async () => {
+  test("claims at once when a notification names a lane, also an unknown one", async () => {
     const scope = await make.tenant();
     const { claimer } = await startClaimer({ places: 5 });
     for (let n = 1; n <= 2; n += 1) {
@@ -135,7 +135,7 @@ describe("a claimer", () => {
     }
   });
 
-  test("finds by polling what no wake-up told", async () => {
+  test("finds jobs by polling when no notification arrives", async () => {
     const scope = await make.tenant();
     await startClaimer({ places: 5 });
     await nextPolls(1);
@@ -143,10 +143,10 @@ describe("a claimer", () => {
     await waitFor(() => claimed.length === 1, { withinMs: 3 * POLL_MS });
   });
 
-  test("while whole polls are costly, finds new jobs without them, also one with a better priority, and others with the next, which `*` brings on", async () => {
+  test("while full polls are costly, finds new jobs without one, also of a better priority, and others with the next, which `*` requests", async () => {
     const wholePolls: unknown[] = [];
     const froms: unknown[] = [];
-    // Takes as long as a poll that reads over 300,000 dead index entries.
+    // Takes as long as a poll that reads 300,000 dead index entries.
     const run = async <R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]> => {
       if (statement.name.startsWith("claim_jobs")) froms.push(...((values?.[5] ?? []) as unknown[]));
       const rows = await make.worker.run<R>(statement, values);
@@ -184,7 +184,7 @@ describe("a claimer", () => {
     expect(froms.filter((from) => !Number.isFinite(from))).toEqual([]);
   });
 
-  test("leaves alone what it does not serve", async () => {
+  test("leaves jobs alone that it does not support", async () => {
     const scope = await make.tenant();
     const [mine, other] = [await make.definition(), await make.definition()];
     await enqueue(scope, 1, { definitionKey: other.key });
@@ -196,7 +196,7 @@ describe("a claimer", () => {
     expect(claimed.map(({ jobId }) => jobId)).toEqual([wanted]);
   });
 
-  test("OPS-08 burns no attempt of a definition whose command is not on its disk", async () => {
+  test("OPS-08 spends no attempt of a definition whose command it does not have", async () => {
     const scope = await make.tenant();
     const [old, added] = [await make.definition({ commandKey: "old" }), await make.definition({ commandKey: "added" })];
     const [unknown = ""] = await enqueue(scope, 1, { definitionKey: added.key });
@@ -210,7 +210,7 @@ describe("a claimer", () => {
     expect(await listAttempts(make.web, scope, unknown)).toEqual([]);
   });
 
-  test("keeps its last place from a tenant that fills the others, for the next job of somebody else", async () => {
+  test("keeps its last slot from a tenant that fills the others, for another tenant's next job", async () => {
     const [busy, quiet] = [await make.tenant(), await make.tenant()];
     await enqueue(busy, 20);
     await enqueue(quiet, 1);
@@ -227,7 +227,7 @@ describe("a claimer", () => {
     await waitFor(() => claimedOf(quiet) === 1, { withinMs: 3 * POLL_MS });
   });
 
-  test("claims the next job under a limit as soon as one has ended", async () => {
+  test("claims the next job under a limit as soon as a job ends", async () => {
     const scope = await make.tenant();
     const { key } = await make.definition();
     await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 2 });
@@ -242,7 +242,7 @@ describe("a claimer", () => {
     expect(polls).toBe(before);
   });
 
-  test("claims the next job under a limit also when one ends while a claim that does not know of it is under way", async () => {
+  test("claims the next job under a limit also when a job ends during a claim that does not count it", async () => {
     const scope = await make.tenant();
     const { key } = await make.definition();
     await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 1 });
@@ -271,7 +271,7 @@ describe("a claimer", () => {
     expect(polls).toBe(before);
   });
 
-  test("starts under a rate when the next start is due, without a poll", async () => {
+  test("starts the next job under a rate limit when it is due, without a poll", async () => {
     const scope = await make.tenant();
     const { key } = await make.definition();
     await createLimit(make.platform, { scope: "definition", definitionKey: key, startsPerSecond: 20, burst: 1 });
@@ -283,7 +283,7 @@ describe("a claimer", () => {
     expect(polls - before).toBeLessThan(5);
   });
 
-  test("claims nothing after it was stopped", async () => {
+  test("claims nothing after it is stopped", async () => {
     const scope = await make.tenant();
     const { claimer } = await startClaimer({ places: 5 });
     await nextPolls(1);

@@ -16,11 +16,11 @@ test.each([
   [["a", "b"], 2, true, 2],
   [["b"], 1, true, 1],
   [["b", "b"], 2, true, 2],
-] as const)("with %j at work, a tenant may take so many of %i places", (tenants, free, hasOthers, most) => {
+] as const)("with %j running, a tenant gets its share of %i slots", (tenants, free, hasOthers, most) => {
   expect(filled(...tenants).mostOf("a", { free, hasOthers })).toBe(most);
 });
 
-test("a place that was left counts no more", () => {
+test("a freed slot no longer counts", () => {
   const places = filled("a", "b");
   places.left("b");
   expect(places.mostOf("a", { free: 1, hasOthers: true })).toBe(0);

@@ -14,7 +14,7 @@ await make.definition({ key: "by-remote-worker", executor: "remote" });
 const EVERYTHING = { queues: undefined, definitions: undefined, bands: undefined };
 const known = { hasHandler: () => true, hasCommand: (key: string) => key === "known" };
 
-test("A-01 a worker serves what it knows and was told to, and never what is for remote workers", async () => {
+test("A-01 a worker supports the definitions it knows and is configured for, and never remote ones", async () => {
   const all = await Supported.read(make.worker, EVERYTHING, known);
   expect(all.definitions).toEqual(["by-command", "by-handler"]);
   const told = { ...EVERYTHING, definitions: ["by-handler", "by-remote-worker"] };

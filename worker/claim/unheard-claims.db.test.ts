@@ -22,7 +22,7 @@ async function claim(count: number, firstNo: number): Promise<string[]> {
   return (await claimJobs(make.worker, request)).map(({ jobId }) => jobId);
 }
 
-test("LEASE-31 what a claim took whose answer was lost is given back, unspent, also what counts as started; nothing else is", async () => {
+test("LEASE-31 jobs of a claim whose answer was lost are released unspent, even if begun with the claim; other jobs are not", async () => {
   const unheard = new UnheardClaims({
     db: make.worker,
     log,

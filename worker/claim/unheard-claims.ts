@@ -38,10 +38,10 @@ export class UnheardClaims {
     const { db, log, workerId, settler } = this.options;
     try {
       const found = await leasesUnder(db, { workerId, numbers: this.claims.map(({ numbers }) => numbers) });
-      if (found.length > 0) log.warn({ jobs: found.length }, "a claim was not answered; its jobs are given back");
+      if (found.length > 0) log.warn({ jobs: found.length }, "claim not answered, releasing its jobs");
       await Promise.all(found.map((lease) => settler.add(releasedEnd(lease), lease.laneNo)));
     } catch (error) {
-      log.debug({ err: error }, "what unanswered claims took is looked for again");
+      log.debug({ err: error }, "looking for jobs of unanswered claims again");
     }
   }
 }

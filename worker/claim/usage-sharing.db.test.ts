@@ -9,7 +9,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("P-03 what one worker serves counts with the others, within one exchange", async () => {
+test("P-03 one worker's usage counts for the others within one exchange", async () => {
   const [a, b] = [await make.tenant(), await make.tenant()];
   const lanes = [a, b].map(({ tenantId }, laneNo) => lane(laneNo, tenantId));
   const crew = [1, 2].map(() => {
@@ -37,7 +37,7 @@ test("P-03 what one worker serves counts with the others, within one exchange", 
 
   busy.share.charge(Array.from({ length: 10 }, () => first));
   busy.sharing.tick(1300);
-  await waitFor(async () => (await total()) === 12, { what: "ten starts to be told" });
+  await waitFor(async () => (await total()) === 12, { what: "the usage of ten starts" });
   idle.share.charge([first]);
   await waitFor(
     () => {

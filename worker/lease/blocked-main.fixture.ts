@@ -3,7 +3,7 @@ import { processClock } from "./lease-protocol";
 import { Leases } from "./leases";
 
 // A worker's main thread that holds a lease and then blocks its event loop forever, as a handler could. Only the lease
-// thread goes on.
+// thread keeps running.
 const [databaseUrl = "", jobId = "", leaseNo = "", blocks = ""] = process.argv.slice(2);
 const log = createLogger({ process: "worker", level: "info", format: "json" });
 const leases = new Leases(databaseUrl, { log, logFormat: "json", onDied: () => process.exit(1) });

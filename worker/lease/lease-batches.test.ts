@@ -38,7 +38,7 @@ beforeEach(() => {
   batches = new LeaseBatches(watching, () => now);
 });
 
-test("leases that are dropped within two seconds are never looked at", () => {
+test("leases dropped within two seconds are never checked", () => {
   give(1, 3);
   now += 1900;
   batches.turn();
@@ -48,7 +48,7 @@ test("leases that are dropped within two seconds are never looked at", () => {
   expect(jobs()).toEqual([]);
 });
 
-test("what lives longer is watched as it was given, but for what was dropped before", () => {
+test("longer leases are checked as they were added, except dropped ones", () => {
   give(1, 3);
   batches.drop([1, 1]);
   now += 2000;
@@ -63,7 +63,7 @@ test("what lives longer is watched as it was given, but for what was dropped bef
   expect(jobs()).toEqual([]);
 });
 
-test("short leases, those with a process and those with a limit of their own are watched at once", () => {
+test("short leases, those with a process and those with their own limit are checked at once", () => {
   give(1, 2, 5);
   expect(jobs()).toEqual([idOf(100), idOf(101)]);
   give(2, 1);

@@ -83,7 +83,7 @@ beforeEach(async () => {
 });
 
 describe("renewal of leases", () => {
-  test("comes after a third of the lease, and counts from then", async () => {
+  test("comes after a third of the lease, which then counts from the renewal", async () => {
     const { turnAt } = renewalOn();
     await age(RENEW_AT / 1000);
     await turnAt(RENEW_AT - 1);
@@ -94,7 +94,7 @@ describe("renewal of leases", () => {
     expect([told, killed]).toEqual([[], []]);
   });
 
-  test("LEASE-01 a lease that is somebody else's is told as lost, and then its processes are killed", async () => {
+  test("LEASE-01 of another worker's lease reports it as lost, and then its processes are killed", async () => {
     const { renewal, turnAt } = renewalOn();
     await settleAttempts(make.worker, [retried(job, 0)]);
     await turnAt(RENEW_AT);
@@ -106,7 +106,7 @@ describe("renewal of leases", () => {
     expect(told).toHaveLength(1);
   });
 
-  test("leases of a main thread without a heartbeat are not renewed, and their work is stopped", async () => {
+  test("stops when the main thread has no heartbeat, and the work is stopped", async () => {
     const { silentTurnAt } = renewalOn();
     await age(RENEW_AT / 1000);
     await silentTurnAt(RENEW_AT);
@@ -115,7 +115,7 @@ describe("renewal of leases", () => {
     expect([told.map(({ type }) => type), killed]).toEqual([["lost"], [PID]]);
   });
 
-  test("a late renewal is as good as one in time while nobody has reclaimed", async () => {
+  test("succeeds after the expiry as long as the job is not rescued", async () => {
     const { turnAt } = renewalOn();
     await age(LEASE_SECONDS + 5);
     await turnAt(RENEW_AT);
@@ -123,7 +123,7 @@ describe("renewal of leases", () => {
     expect(told).toEqual([]);
   });
 
-  test("while the database is away work goes on until a sixth of the lease is left, and then stops", async () => {
+  test("while the database is down, work continues until a sixth of the lease is left", async () => {
     const { turnAt } = renewalOn(away);
     await turnAt(RENEW_AT);
     await turnAt(GIVE_UP_AT - 1);
@@ -133,7 +133,7 @@ describe("renewal of leases", () => {
     expect(killed).toEqual([PID]);
   });
 
-  test("a database that is silent does not put that off", async () => {
+  test("while the database does not answer, work is stopped at the same time", async () => {
     const { turnAt } = renewalOn({ ...away, run: () => new Promise(() => {}) });
     void turnAt(RENEW_AT);
     await turnAt(GIVE_UP_AT - 1);
@@ -143,7 +143,7 @@ describe("renewal of leases", () => {
     expect(killed).toEqual([PID]);
   });
 
-  test("of a short lease enough is left for a turn that comes a second later", async () => {
+  test("of a short lease leaves enough time for a turn one second later", async () => {
     const { renewal, turnAt } = renewalOn(away);
     renewal.hold({ ...lease(), leaseSeconds: 5, since: 0, renewForMs: HOUR_MS });
     renewal.spawned(lease(), PID);
@@ -153,7 +153,7 @@ describe("renewal of leases", () => {
     expect(killed).toEqual([PID]);
   });
 
-  test("a lease counts from its claim, however late the answer to the claim came", async () => {
+  test("counts the lease from its claim, however late the claim's answer came", async () => {
     const { turnAt } = renewalOn(away, -RENEW_AT);
     await turnAt(GIVE_UP_AT - RENEW_AT - 1);
     expect(killed).toEqual([]);
@@ -161,7 +161,7 @@ describe("renewal of leases", () => {
     expect(killed).toEqual([PID]);
   });
 
-  test("an answer that comes when the lease is nearly over stops the work in the same turn", async () => {
+  test("that is answered when the lease is nearly over stops the work in the same turn", async () => {
     const slow = {
       ...away,
       run: () => {
@@ -173,7 +173,7 @@ describe("renewal of leases", () => {
     expect(killed).toEqual([PID]);
   });
 
-  test("a row that another transaction holds is asked for again, not lost", async () => {
+  test("of a locked row is tried again, and the lease is not lost", async () => {
     const { turnAt } = renewalOn();
     const other = new pg.Client({ connectionString: database.adminUrl });
     await other.connect();
@@ -188,7 +188,7 @@ describe("renewal of leases", () => {
     expect(await leftSeconds()).toBeGreaterThan(29);
   });
 
-  test("a cancel request is told, and the lease is kept while the work stops", async () => {
+  test("reports a cancel request and keeps the lease while the work stops", async () => {
     const { turnAt } = renewalOn();
     await cancelJob(make.web, scope, job.jobId);
     await turnAt(RENEW_AT);
@@ -197,7 +197,7 @@ describe("renewal of leases", () => {
     expect(await leftSeconds()).toBeGreaterThan(29);
   });
 
-  test("what has run past its time is not renewed any more, so that its lease runs out", async () => {
+  test("ends for an attempt past its time limit, so that its lease expires", async () => {
     const { renewal, turnAt } = renewalOn();
     renewal.limit(lease(), RENEW_AT);
     await age(RENEW_AT / 1000);
@@ -207,7 +207,7 @@ describe("renewal of leases", () => {
     expect(killed).toEqual([PID]);
   });
 
-  test("a lease that was dropped is nobody's business", async () => {
+  test("does not check a dropped lease", async () => {
     const { renewal, turnAt } = renewalOn();
     renewal.drop(lease());
     await turnAt(GIVE_UP_AT);
@@ -215,7 +215,7 @@ describe("renewal of leases", () => {
   });
 });
 
-test("the connection is open before a lease has to be renewed, and opened again when it is lost", async () => {
+test("the connection is open before the first renewal, and is reopened when it breaks", async () => {
   const db = openDatabase({
     url: database.urlFor("worker"),
     role: "worker",

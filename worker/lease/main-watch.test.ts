@@ -10,7 +10,7 @@ function watch() {
   return { one, told, turns };
 }
 
-test("LEASE-01 a main thread that does not answer for thirty turns after a lost lease is given up, once", () => {
+test("LEASE-01 a main thread that does not answer for thirty turns after a lost lease is reported once", () => {
   const { one, told, turns } = watch();
   one.leaseLost();
   turns(29);
@@ -19,7 +19,7 @@ test("LEASE-01 a main thread that does not answer for thirty turns after a lost 
   expect(told).toEqual(["asked", "silent"]);
 });
 
-test("one that answers is not, and is asked again after the next lost lease", () => {
+test("a main thread that answers is not reported, and is asked again after the next lost lease", () => {
   const { one, told, turns } = watch();
   one.leaseLost();
   one.leaseLost();
@@ -32,13 +32,13 @@ test("one that answers is not, and is asked again after the next lost lease", ()
   expect(told).toEqual(["asked", "asked"]);
 });
 
-test("while no lease is lost, nobody asks how long it takes", () => {
+test("without a lost lease the main thread is not asked", () => {
   const { told, turns } = watch();
   turns(1000);
   expect(told).toEqual([]);
 });
 
-test("a main thread whose heartbeat stops for five minutes keeps no leases, until it beats again", () => {
+test("a main thread without a heartbeat for five minutes keeps no leases until its next heartbeat", () => {
   const pulse = new MainPulse();
   const turns = (count: number) => Array.from({ length: count }, () => pulse.turn());
   expect(turns(300)).not.toContain(false);

@@ -77,12 +77,12 @@ const fileOf = (name: string) => path.join(folder, name);
 const view = (jobId: string) => getJob(make.web, scope, jobId);
 const pidOf = (job: Awaited<ReturnType<typeof view>>) => (job?.result as { pid?: number } | undefined)?.pid;
 
-describe("the handler of a job whose run has lost a lease runs in a process of its own", () => {
+describe("the handler of a job whose run has lost a lease runs in its own process", () => {
   test.each([
     ["exit", /\(exit code 7\)/],
     ["kill", /\(SIGKILL\)/],
     ["reject", /\(exit code 1\)/],
-  ] as const)("where a crash (%s) costs one attempt of it, and nothing of its neighbours", async (how, reason) => {
+  ] as const)("where a crash (%s) spends one attempt and affects no other job", async (how, reason) => {
     const neighbour = await stage.claimed();
     const poison = await suspect("harm", { how });
     runner.take([neighbour, poison], processClock());
@@ -95,7 +95,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
     expect((await view(neighbour.jobId))?.status).toBe("succeeded");
   });
 
-  test("and comes through as elsewhere; the process then serves the next suspect", async () => {
+  test("and succeeds like elsewhere; the process then runs the next such job", async () => {
     const results: (number | undefined)[] = [];
     for (let n = 0; n < 2; n += 1) {
       const job = await suspect("harm", { how: "fine" });
@@ -111,7 +111,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
     expect(results[1]).toBe(results[0]);
   });
 
-  test("after a crash, so does each job of its tenant and definition; those of others do not", async () => {
+  test("after a crash, so does each job of its tenant and definition, and no others", async () => {
     const { id } = await make.job(scope, { definitionKey: "harm", payload: { how: "fine" } });
     const fresh = await claimAgain(id);
     expect([fresh.reclaims, quarantine.takes(fresh, "handler")]).toEqual([0, true]);
@@ -122,7 +122,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
     expect(pidOf(await view(id))).not.toBe(process.pid);
   });
 
-  test("is killed when it blocks its event loop and is to stop, and ends as canceled", async () => {
+  test("is killed when it blocks its event loop during a cancel, and ends as canceled", async () => {
     const file = fileOf("blocked");
     const job = await suspect("harm", { how: "block", file });
     runner.take([job], processClock());
@@ -145,7 +145,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
     expect(await stage.statuses(job.jobId)).toEqual(["worker_lost", "worker_lost"]);
   });
 
-  test("is given back unspent from its own process when the worker dies", async () => {
+  test("is released unspent by its own process when the worker dies", async () => {
     const file = fileOf("orphan");
     const job = await suspect("harm", { how: "wait", file });
     await startAttempts(make.worker, [job]);
@@ -160,7 +160,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
   });
 });
 
-test("a handler that a worker gives back because of its memory runs in quarantine from then on", async () => {
+test("a handler released by a worker because of its memory runs in quarantine afterwards", async () => {
   const job = await stage.claimed();
   const leaving = new Quarantine(options);
   leaving.isOverMemory = true;
@@ -176,7 +176,7 @@ test("a handler that a worker gives back because of its memory runs in quarantin
   expect(quarantine.takes(again, "handler")).toBe(true);
 });
 
-test("a command that was lost twice runs in quarantine, safe from handlers that end workers", async () => {
+test("a command that lost two leases runs in quarantine, apart from handlers that kill workers", async () => {
   const job = await suspect("quick");
   expect(quarantine.takes(job, "command")).toBe(false);
   await loseLease(job.jobId);

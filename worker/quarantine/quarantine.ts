@@ -209,7 +209,7 @@ export class Quarantine {
     const outcome: Outcome = {
       kind: "failed",
       errorType: "worker_lost",
-      message: `The attempt ended the process that ran it alone (${how}).`,
+      message: `The attempt ended its quarantine process (${how}).`,
       ...(job.attemptsSpent + 1 >= MAX_RECLAIMS ? { retryable: false } : {}),
     };
     const output = {

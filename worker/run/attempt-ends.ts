@@ -39,7 +39,7 @@ export function logEnd(
     outcome: end.outcome,
     error_type: end.errorType,
   };
-  if (isLost) log.warn(fields, "the lease was lost; the result was refused");
+  if (isLost) log.warn(fields, "lease lost, result refused");
   else log[end.outcome === "succeeded" ? "debug" : "info"](fields, "attempt ended");
 }
 

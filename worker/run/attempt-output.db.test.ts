@@ -71,7 +71,7 @@ describe("live output of an attempt", () => {
     expect((await getJob(make.web, scope, job.jobId))?.progress).toEqual({ percent: 40, message: "at 40" });
   });
 
-  test("a running attempt shows its process and, if asked, the ends of what it has printed", async () => {
+  test("a running attempt shows its process and, on request, the tails of its output", async () => {
     const output = writer({ mostBytes: 1_000_000 });
     output.spawned(4711);
     for (const body of ["a".repeat(150_000), "b".repeat(150_000), "c"]) {
@@ -97,7 +97,7 @@ describe("live output of an attempt", () => {
     ]);
   });
 
-  test("P-04 is cut where it is full, says so once, and counts what is not kept", async () => {
+  test("P-04 is truncated at its limit, reports it once, and counts the rest", async () => {
     const output = writer({ mostBytes: 10 });
     for (let n = 0; n < 5; n += 1) output.write({ stream: "stdout", body: "12345🎉" });
     output.write({ stream: "log", level: "info", body: "lost", context: { n: 1 } });
@@ -116,7 +116,7 @@ describe("live output of an attempt", () => {
     expect(output.droppedLogBytes).toBe(11);
   });
 
-  test("P-04 keeps level, context and attempt of each message", async () => {
+  test("P-04 keeps the level, context and attempt of each message", async () => {
     const output = writer();
     for (const level of ["debug", "info", "warn", "error"] as const)
       output.write({ stream: "log", level, body: level, context: { of: level } });
@@ -127,7 +127,7 @@ describe("live output of an attempt", () => {
     );
   });
 
-  test("P-04 one message cannot pass the cap, and its context counts", async () => {
+  test("P-04 limits a single message too, including its context", async () => {
     const output = writer({ mostBytes: 1000 });
     output.write({ stream: "log", level: "info", body: "x".repeat(5000), context: { big: "y".repeat(5000) } });
     await output.end();
@@ -136,7 +136,7 @@ describe("live output of an attempt", () => {
     expect(output.droppedLogBytes).toBe(4000 + JSON.stringify({ big: "y".repeat(5000) }).length);
   });
 
-  test("is sent again when the answer to it was lost, also at the end, and stored once", async () => {
+  test("is sent again when its answer was lost, also at the end, and stored once", async () => {
     const output = writer({ db: losingAnswers(3) });
     output.write({ stream: "stdout", body: "first" });
     await waitFor(async () => (await stored()).length > 0);
@@ -151,7 +151,7 @@ describe("live output of an attempt", () => {
     expect(lost).toBe(0);
   });
 
-  test("progress is told again when it failed to arrive, also the last", async () => {
+  test("progress is sent again when it failed to arrive, also the last", async () => {
     let failures = 1;
     const run: Database["run"] = async (statement, values) => {
       if (statement.name.startsWith("report_progress") && failures-- > 0)
@@ -164,7 +164,7 @@ describe("live output of an attempt", () => {
     expect((await getJob(make.web, scope, job.jobId))?.progress).toEqual({ percent: 90, message: "nearly" });
   });
 
-  test("LEASE-01 of a lost lease is refused, and its attempt is told", async () => {
+  test("LEASE-01 of a lost lease is refused, and its attempt learns of it", async () => {
     const output = writer();
     await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
       job.jobId,

@@ -117,7 +117,7 @@ export class AttemptOutputWriter {
   private tellDropped(): void {
     const bytes = Object.values(this.dropped).reduce((sum, one) => sum + one, 0);
     if (bytes === 0) return;
-    const body = `${bytes} bytes of output came when the log was full, and are not in it.`;
+    const body = `${bytes} bytes of output are not in the log, because it was full.`;
     this.lines.push({ stream: "log", level: "warn", body, context: { dropped_bytes: this.dropped } });
   }
 

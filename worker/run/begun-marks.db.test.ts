@@ -81,8 +81,8 @@ beforeEach(async () => {
   starts = new BegunMarks({ db: watched(asked), log, workerId: WORKER, onBegun: () => undefined });
 });
 
-describe("starts of jobs that were claimed ahead", () => {
-  test("are noted for many at once; after a kill, those that had not begun spent nothing, in whatever order they began", async () => {
+describe("begin marks of jobs claimed ahead", () => {
+  test("cover many jobs at once; after a kill, jobs that had not begun spent nothing, in any order", async () => {
     await opened();
     const held = await take(9);
     const [, b, , d, e] = held;
@@ -94,14 +94,14 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(await spent(held)).toEqual([0, 1, 0, 1, 1, 0, 0, 0, 0]);
   });
 
-  test("are marked one by one as long as the database knows nothing of this worker", async () => {
+  test("are stored one by one while the database does not know this worker", async () => {
     await database.query("delete from app.job_workers");
     const held = await take(3);
     expect(await beginAll(held)).toEqual(["begun", "begun", "begun"]);
     expect(asked.filter((name) => name !== "open_marks")).toEqual(["start_attempts"]);
   });
 
-  test("begin nothing under a lease that was taken away, and the others go on", async () => {
+  test("begin no job under a lease that was taken, and the other jobs begin", async () => {
     await opened();
     const [lost, kept] = await take(2);
     if (!lost || !kept) throw new Error("there are two");
@@ -115,7 +115,7 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(marked?.attempt_started_at).not.toBeNull();
   });
 
-  test("of what was held when leases were taken away are never noted again; of what is claimed later, they are", async () => {
+  test("never cover jobs held when leases were taken again; they cover jobs claimed later", async () => {
     await opened();
     const held = await take(3);
     const [lost, first, second] = held;
@@ -133,7 +133,7 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(asked).toEqual(["start_attempts"]);
   });
 
-  test("say nothing of jobs whose claim was not answered", async () => {
+  test("do not cover jobs whose claim was not answered", async () => {
     await opened();
     for (let n = 0; n < 2; n += 1) await make.job(scope);
     const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
@@ -150,7 +150,7 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(await spent(all)).toEqual([0, 0, 1]);
   });
 
-  test("say nothing of one that this worker dropped without having begun it", async () => {
+  test("do not cover a job that this worker dropped before it began", async () => {
     await opened();
     const [dropped, begun] = await take(2);
     if (!dropped || !begun) throw new Error("there are two");
@@ -161,7 +161,7 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(await spent([dropped, begun])).toEqual([0, 1]);
   });
 
-  test("say nothing of it either when a later claim was not answered before", async () => {
+  test("do not cover a dropped job either after a later unanswered claim", async () => {
     await opened();
     const [dropped, begun] = await take(2);
     if (!dropped || !begun) throw new Error("there are two");
@@ -175,7 +175,7 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(await spent([dropped, begun])).toEqual([0, 1]);
   });
 
-  test("are not undone by an older note that the server comes to late", async () => {
+  test("are not undone by an older mark that arrives late", async () => {
     await opened();
     const [first] = await take(1);
     if (!first) throw new Error("there is one");
@@ -195,7 +195,7 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(await spent([later])).toEqual([1]);
   });
 
-  test("are left to the database for jobs that may have expired, and a job is expired by its clock alone", async () => {
+  test("are left to the database for jobs that may have expired, which it decides by its own clock", async () => {
     await opened();
     const held = await take(3, new Date(Date.now() + 3_600_000));
     const [past, near, far] = held;
@@ -207,7 +207,7 @@ describe("starts of jobs that were claimed ahead", () => {
     expect(asked).toEqual(["mark_begun", "start_attempts"]);
   });
 
-  test("show in the rows of those that go on for long", async () => {
+  test("appear in the rows of long attempts", async () => {
     await opened();
     const held = await take(2);
     await beginAll(held);

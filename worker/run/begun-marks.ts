@@ -118,7 +118,7 @@ export class BegunMarks {
         return false;
       }
     } catch (error) {
-      log.debug({ err: error }, "starts could not be noted; they are marked one by one");
+      log.debug({ err: error }, "begin marks failed, storing begins one by one");
       // The server may still process this mark. Opening again fences it off, so that it cannot overwrite a newer one.
       this.known = undefined;
       return false;

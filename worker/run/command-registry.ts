@@ -29,7 +29,7 @@ export function commandRegistry(env: WorkerEnv, log: Logger): Promise<CommandReg
       kept: env.commandFolders,
     },
     onUnremoved: (folder, reason) =>
-      log.error({ folder, reason }, "a working folder could not be removed: the next start of a worker tries again"),
+      log.error({ folder, reason }, "a working folder could not be removed, the next worker start retries"),
     onHidden: (folders) =>
       log.warn({ folders }, "folders newly hidden from commands; running commands may still see them"),
     refuseExposed: env.refuseExposed,

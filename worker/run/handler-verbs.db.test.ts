@@ -69,7 +69,7 @@ const read = async (jobId: string) => {
 };
 const attempts = async (jobId: string) => ((await listAttempts(make.web, scope, jobId)) ?? []).toReversed();
 
-test("a snooze puts the job back without spending an attempt, for as long as it asked", async () => {
+test("a snooze delays the job as requested without spending an attempt", async () => {
   const jobId = await ran((ctx) => ctx.snooze(3600, "the library is closed"));
   const job = await read(jobId);
   expect([job.status, job.attemptCount]).toEqual(["queued", 0]);
@@ -82,7 +82,7 @@ test("a snooze puts the job back without spending an attempt, for as long as it 
   expect(await read(jobId)).toMatchObject({ status: "dead_letter", errorType: "internal" });
 });
 
-test("an unexpected error shows frames of a tenant's own handler, and of a shipped one only the worker's log has them", async () => {
+test("an unexpected error shows the stack of a tenant's own handler; a built-in handler's stack is only in the worker's log", async () => {
   const broken = async () => {
     const error = new TypeError("cannot read it");
     const frames = [
@@ -106,7 +106,7 @@ test("an unexpected error shows frames of a tenant's own handler, and of a shipp
   expect(logged).toEqual([expect.objectContaining({ level: "error", job_id: shipped, err: { stack } })]);
 });
 
-test("G-03 an attempt resumes after the steps of the one before it", async () => {
+test("G-03 an attempt resumes after the steps of the previous one", async () => {
   const did: string[] = [];
   const jobId = await ran(async (ctx) => {
     const uploaded = await ctx.step("upload", () => did.push("upload"));
@@ -122,12 +122,12 @@ test("G-03 an attempt resumes after the steps of the one before it", async () =>
   });
 });
 
-test("G-03 a step whose result cannot be stored fails the attempt for good", async () => {
+test("G-03 a step whose result cannot be stored fails the attempt permanently", async () => {
   const jobId = await ran((ctx) => ctx.step("large", () => "x".repeat(300_000)));
   expect(await read(jobId)).toMatchObject({ status: "dead_letter", errorType: "internal" });
 });
 
-test("G-04 children come with the success, under the parent's correlation id", async () => {
+test("G-04 children are enqueued with the success, with the parent's correlation id", async () => {
   const { key } = await make.definition();
   const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: key, payload: { from: ctx.jobId } }), {
     correlationId: "order-7",
@@ -136,14 +136,14 @@ test("G-04 children come with the success, under the parent's correlation id", a
   expect(jobs).toMatchObject([{ definitionKey: key, correlationId: "order-7", source: "system", status: "queued" }]);
 });
 
-test("G-04 a child that is refused fails the attempt, and says why", async () => {
-  const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: "nobody-has-this" }));
+test("G-04 a refused child fails the attempt with the reason", async () => {
+  const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: "no-such-definition" }));
   const job = await read(jobId);
   expect([job.status, job.errorType]).toEqual(["dead_letter", "validation"]);
-  expect(job.lastError).toContain("There is no such definition");
+  expect(job.lastError).toContain("Definition not found");
 });
 
-test("Z-05 a handler publishes an event once in a run, under the job's correlation id, and one deeper than the job", async () => {
+test("Z-05 a handler publishes an event once per run, with the job's correlation id, one level deeper than the job", async () => {
   let seen: HandlerContext<unknown> | undefined;
   const jobId = await ran(
     async (ctx) => {
@@ -156,7 +156,7 @@ test("Z-05 a handler publishes an event once in a run, under the job's correlati
     { correlationId: "the chain" },
   );
   expect((await read(jobId)).result).toEqual({ duplicates: [false, false, true], same: true });
-  await expect(seen?.publishEvent({ name: "thing.late" })).rejects.toThrow(/is over/);
+  await expect(seen?.publishEvent({ name: "thing.late" })).rejects.toThrow(/has ended/);
   const rows = await database.query(
     "select name, data, source, correlation_id, depth, caused_by_job_id from app.events where tenant_id = $1 order by id",
     [scope.tenantId],
@@ -174,7 +174,7 @@ test.each<[string, (ctx: HandlerContext<unknown>, definitionKey: string) => unkn
   ["an event", (ctx, key) => ctx.publishEvent({ name: `made.${key}` })],
   ["an event in a transaction", (ctx, key) => ctx.transaction((tx) => ctx.publishEvent({ name: `made.${key}` }, tx))],
 ])(
-  "a job that makes %s after its tenant was suspended is given back unspent, and makes it after the suspension",
+  "a job that makes %s after its tenant was suspended is released unspent, and makes it after the suspension",
   async (_what, act) => {
     const setStatus = (status: string) =>
       database.query("update app.tenants set status = $2 where id = $1", [scope.tenantId, status]);
@@ -206,7 +206,7 @@ test.each<[string, (ctx: HandlerContext<unknown>, definitionKey: string) => unkn
   },
 );
 
-test("an event that cannot be one fails its job for good, and stores nothing", async () => {
+test("an invalid event fails its job permanently and stores nothing", async () => {
   const jobId = await ran(async (ctx) => ctx.publishEvent({ name: "no name" }));
   const job = await read(jobId);
   expect([job.status, job.errorType]).toEqual(["dead_letter", "internal"]);

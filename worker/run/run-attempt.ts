@@ -69,7 +69,7 @@ export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> 
   const problems = definition.validate(job.payload);
   if (problems.length > 0) {
     const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
-    return refused("validation", `The payload does not fit the definition it was accepted with: ${where}`);
+    return refused("validation", `The payload does not match the definition version it was accepted with: ${where}`);
   }
   if (definition.executor === "command") {
     return executeCommand(tools.registry, definition.commandKey ?? definition.key, job.payload, ctx);
@@ -210,6 +210,6 @@ async function openProviderPath(
   { providerId, relative }: { readonly providerId: string; readonly relative: string },
 ): Promise<OpenedPath> {
   const root = await findProviderPath(web, tenantId, providerId);
-  if (root === null) throw new JobError("there is no such provider", { errorType: "not_found" });
+  if (root === null) throw new JobError("the provider does not exist", { errorType: "not_found" });
   return openInside({ root, relative, allowedRoots: providerRoots });
 }

@@ -11,7 +11,7 @@ const stage = await runnerStage(await testDatabase());
 const { make, scope, underWay, tell, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
 afterAll(stage.close);
 
-test("a runner whose places are stuck claims ahead once, and not each second what it gives back", async () => {
+test("a runner with stuck slots claims ahead once, not again each second after releasing those jobs", async () => {
   stage.reset();
   const runner = runnerOn(make.worker, 1);
   while (!runner.isQuick(stage.definition.id)) {
@@ -30,7 +30,7 @@ test("a runner whose places are stuck claims ahead once, and not each second wha
   expect(runner.room().free).toBe(1);
 });
 
-describe("a runner with more jobs than places", () => {
+describe("a runner with more jobs than slots", () => {
   let jobs: ClaimedJob[];
   let runner: Runner;
   beforeEach(async () => {
@@ -41,7 +41,7 @@ describe("a runner with more jobs than places", () => {
     await waitFor(() => underWay.length === 1);
   });
 
-  test("runs the next when a place is free, and has no room before", async () => {
+  test("runs the next job when a slot is free, and has no room before", async () => {
     expect([runner.count, runner.running, runner.room()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
     underWay[0]?.end();
     await waitFor(() => underWay.length === 2);
@@ -50,7 +50,7 @@ describe("a runner with more jobs than places", () => {
     for (const { jobId } of jobs) expect(await statusOf(jobId)).toBe("succeeded");
   });
 
-  test("ends one that is canceled while it waits, without running it", async () => {
+  test("ends a job that is canceled while it waits, without running it", async () => {
     const [, waiting] = jobs;
     await cancelJob(make.web, scope, waiting?.jobId ?? "");
     runner.cancel([waiting?.jobId ?? ""]);
@@ -60,7 +60,7 @@ describe("a runner with more jobs than places", () => {
     await waitFor(() => runner.count === 0);
   });
 
-  test("LEASE-10 gives back what waits as soon as it drains", async () => {
+  test("LEASE-10 releases waiting jobs as soon as it drains", async () => {
     const draining = runner.drain(60_000, noNotice);
     await waitFor(async () => (await statusOf(jobs[1]?.jobId ?? "")) === "queued");
     expect(await statuses(jobs[1]?.jobId ?? "")).toEqual(["released"]);
@@ -69,7 +69,7 @@ describe("a runner with more jobs than places", () => {
     expect(underWay).toHaveLength(1);
   });
 
-  test("gives back what has waited too long, unspent and not started", async () => {
+  test("releases jobs that waited too long, unspent and not begun", async () => {
     await waitFor(() => runner.count === 1);
     const job = await getJob(make.web, scope, jobs[1]?.jobId ?? "");
     expect([job?.status, job?.attemptCount, job?.startedAt]).toEqual(["queued", 0, null]);
@@ -78,7 +78,7 @@ describe("a runner with more jobs than places", () => {
     expect(underWay).toHaveLength(1);
   });
 
-  test("gives back what waits, and what a claim that was under way brings, when something is paused", async () => {
+  test("releases waiting jobs, and those of a claim in flight, when a pause is set", async () => {
     const [late, later] = [await claimed(), await claimed()];
     const [before, after] = [processClock(), processClock() + 60_000];
     runner.giveBackAhead();
@@ -92,7 +92,7 @@ describe("a runner with more jobs than places", () => {
     await waitFor(() => runner.count === 0);
   });
 
-  test("gives back once what is canceled, or lost, while it goes back", async () => {
+  test("releases a job once that is canceled or lost during its release", async () => {
     const canceled = await claimed();
     const lost = await claimed();
     runner.take([canceled, lost], processClock());
@@ -108,7 +108,7 @@ describe("a runner with more jobs than places", () => {
     expect([runner.running, underWay.length]).toEqual([0, 1]);
   });
 
-  test("gives back at a pause what began with its claim and found no place", async () => {
+  test("releases a job at a pause that began with its claim and found no slot", async () => {
     const job = { ...(await claimed()), started: true };
     runner.take([job], processClock());
     runner.giveBackAhead();
@@ -118,7 +118,7 @@ describe("a runner with more jobs than places", () => {
     await waitFor(() => runner.count === 0);
   });
 
-  test("gives back one whose lease it could not keep while it waits, unspent and not started", async () => {
+  test("releases a waiting job whose lease could not be kept, unspent and not begun", async () => {
     const { jobId = "", leaseNo = 0 } = jobs[1] ?? {};
     tell.get(leaseNo)?.("lost");
     await waitFor(() => runner.count === 1);

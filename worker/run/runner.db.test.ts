@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 describe("a runner", () => {
-  test("LEASE-01 keeps count of a job that it claims again before it notices that the first lease is lost", async () => {
+  test("LEASE-01 counts a job correctly that it claims again before it notices its first lost lease", async () => {
     const first = await claimed();
     runner.take([first], processClock());
     await waitFor(() => underWay.length === 1);
@@ -52,7 +52,7 @@ describe("a runner", () => {
     expect((await getJob(make.web, scope, first.jobId))?.result).toEqual({ attempt: 2 });
   });
 
-  test("LEASE-01 is done with an attempt at once when its lease is lost, and records nothing of it", async () => {
+  test("LEASE-01 drops an attempt at once when its lease is lost, and records nothing of it", async () => {
     const job = await claimed();
     runner.take([job], processClock());
     await waitFor(() => underWay.length === 1);
@@ -66,7 +66,7 @@ describe("a runner", () => {
     ]);
   });
 
-  test("tells an attempt that its job was canceled", async () => {
+  test("informs an attempt that its job was canceled", async () => {
     const job = await claimed();
     runner.take([job], processClock());
     await waitFor(() => underWay.length === 1);
@@ -78,7 +78,7 @@ describe("a runner", () => {
     expect(await statusOf(job.jobId)).toBe("canceled");
   });
 
-  test("LEASE-10 that drains gives back what does not end in time, and what it still gets, unspent", async () => {
+  test("LEASE-10 that drains releases unspent what does not end in time and what still arrives", async () => {
     const [long, late] = [await claimed(), await claimed()];
     runner.take([long], processClock());
     await waitFor(() => underWay.length === 1);
@@ -92,7 +92,7 @@ describe("a runner", () => {
   });
 
   test.each([{ stored: false }, { stored: true }])(
-    "LEASE-31 gives a job back unspent when the database fails at its start (stored: $stored)",
+    "LEASE-31 releases a job unspent when the database fails at its begin (stored: $stored)",
     async ({ stored }) => {
       const job = await claimed();
       const error = new DatabaseError({ kind: "unavailable", connectionLost: true });
@@ -109,7 +109,7 @@ describe("a runner", () => {
     },
   );
 
-  test("LEASE-01 begins nothing that was started with its claim when it hears of the claim after the lease", async () => {
+  test("LEASE-01 does not begin a job started by its claim when the claim's answer arrives after the lease", async () => {
     const job = { ...(await claimed()), started: true };
     runner.take([job], processClock() - 3_600_000);
     await waitFor(() => runner.count === 0);
@@ -136,7 +136,7 @@ describe("a runner", () => {
     },
   );
 
-  test("begins a job whose expires_at may have passed, once the database has looked", async () => {
+  test("begins a job whose expires_at may have passed after a check by the database", async () => {
     const { id } = await make.job(scope, {
       definitionKey: definition.key,
       expiresAt: new Date(Date.now() + 3_600_000),
@@ -148,7 +148,7 @@ describe("a runner", () => {
     expect(await statusOf(id)).toBe("succeeded");
   });
 
-  test("leaves a job to its lease when it fails to start for a reason that would come back", async () => {
+  test("leaves a job to its lease when it cannot begin for a permanent reason", async () => {
     const job = await claimed();
     runner = runnerOn(failingOnce(make.worker, new DatabaseError({ kind: "forbidden" }), { stored: false }));
     runner.take([job], processClock());
@@ -157,7 +157,7 @@ describe("a runner", () => {
     await settleAttempts(make.worker, [{ ...job, status: "released", retryInSeconds: 3600, spent: false }]);
   });
 
-  test("PAYLOAD-15 runs a job under the version it was accepted with, and fails a payload that does not fit for good", async () => {
+  test("PAYLOAD-15 runs a job with the version it was accepted with, and fails one with an invalid payload permanently", async () => {
     const waiting = await make.job(scope, { definitionKey: definition.key, payload: { n: 1 } });
     const spoilt = await make.job(scope, { definitionKey: definition.key, payload: { n: 2 } });
     await database.query('update app.jobs set payload = \'{"n": "two"}\' where id = $1', [spoilt.id]);

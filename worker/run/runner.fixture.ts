@@ -13,7 +13,7 @@ import { Settler } from "../settle/settler";
 import type { RunTools } from "./run-attempt";
 import { Runner } from "./runner";
 
-/** A running attempt that the test ends by hand. It ignores its signal. */
+/** A running attempt that the test ends. It ignores its signal. */
 interface UnderWay {
   readonly attempt: number;
   readonly stopped: () => boolean;

@@ -232,7 +232,7 @@ export class Runner {
       await work();
     } catch (error) {
       isRecorded = false;
-      log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
+      log.error({ err: error, job_id: job.jobId }, "attempt could not be run, its lease will expire");
     } finally {
       leases.drop(held);
       this.vacate(held);
@@ -273,7 +273,7 @@ export class Runner {
     const ran = { claimed: job, definition, random };
     const plain = plainEndOf(held, execution);
     let end = plain ?? (await endOf({ ...this.options, ...ran, beganAt: held.beganAt }, execution));
-    if (end === null) return log.warn(fieldsOf(job, definition), "the lease was lost; the result is dropped");
+    if (end === null) return log.warn(fieldsOf(job, definition), "lease lost, result dropped");
     const stored = settler.add(end, job.laneNo);
     this.vacate(held);
     let answer = await stored;
@@ -294,7 +294,7 @@ export class Runner {
   /** Releases a job whose start the unavailable database could not record, instead of letting its lease expire. */
   private async releaseAfter(held: JobInFlight, error: unknown): Promise<void> {
     if (!isUnavailable(error)) throw error;
-    this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
+    this.options.log.warn({ err: error, job_id: held.job.jobId }, "attempt could not begin, job released");
     await this.release(held);
   }
 }

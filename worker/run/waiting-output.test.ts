@@ -33,7 +33,7 @@ const KINDS: readonly (readonly [what: string, count: number, line: (n: number) 
   ],
 ];
 
-describe("what waits while the database does not answer is bounded", () => {
+describe("output waiting for a database that does not answer is bounded", () => {
   test.each(KINDS)("%s", async (what, count, line) => {
     const before = await heldBytes();
     const writer = newWriter();

@@ -3,7 +3,7 @@ import { Waiting } from "./waiting";
 
 const item = (tenantId: string, n: number) => ({ job: { tenantId }, n });
 
-test("tenants take turns, each in the order of its own jobs", () => {
+test("tenants take turns, each with its own jobs in order", () => {
   const waiting = new Waiting<ReturnType<typeof item>>();
   const late = item("quiet", 4);
   for (const one of [item("busy", 1), item("busy", 2), item("busy", 3), late]) waiting.add(one);
@@ -12,7 +12,7 @@ test("tenants take turns, each in the order of its own jobs", () => {
   expect([waiting.size, waiting.all()]).toEqual([0, []]);
 });
 
-test("thousands wait in the order in which they came, whatever is taken out meanwhile", () => {
+test("thousands of jobs wait in their order, also when some are removed", () => {
   const waiting = new Waiting<ReturnType<typeof item>>();
   const all = Array.from({ length: 5000 }, (_, n) => item("a", n));
   for (const one of all) waiting.add(one);
@@ -26,7 +26,7 @@ test("thousands wait in the order in which they came, whatever is taken out mean
   expect(waiting.next()).toBeUndefined();
 });
 
-test("what was taken out does not come any more", () => {
+test("a removed job is not returned", () => {
   const waiting = new Waiting<ReturnType<typeof item>>();
   const [one, two] = [item("a", 1), item("a", 2)];
   waiting.add(one);

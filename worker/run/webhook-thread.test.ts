@@ -28,7 +28,7 @@ const to = (url: string, signal = new AbortController().signal): Post => ({
 const mainThreadMs = () =>
   Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
 
-test("posts from its thread, and answers as the receiver did", async () => {
+test("posts from its thread, and returns the receiver's answer", async () => {
   const receiver = await startReceiver();
   receiver.answer = (_request, response) => void response.writeHead(503, { "retry-after": "7" }).end("busy");
   const { post } = new WebhookThread();
@@ -42,7 +42,7 @@ test("posts from its thread, and answers as the receiver did", async () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "certificates that take long to check do not hold the caller's event loop",
+  "certificates that take long to verify do not block the caller's event loop",
   async () => {
     const receiver = await startTlsReceiver(costlyChain(50));
     const receiverOfOthers = await startReceiver();
@@ -56,7 +56,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a post that is stopped answers at once, and the receiver's connection ends", async () => {
+test("a stopped post returns at once, and the connection to the receiver ends", async () => {
   const receiver = await startReceiver();
   receiver.answer = () => undefined;
   const { post } = new WebhookThread();
@@ -70,7 +70,7 @@ test("a post that is stopped answers at once, and the receiver's connection ends
   await receiver.close();
 });
 
-test("posts fail when their thread ends, and the next one starts another", async () => {
+test("posts fail when their thread dies, and the next post starts another thread", async () => {
   const [receiver, built] = [await startReceiver(), webhookThread.url];
   const { post } = new WebhookThread();
   webhookThread.url = new URL("data:text/javascript,setTimeout(() => process.exit(3), 100)");

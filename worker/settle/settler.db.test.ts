@@ -14,7 +14,7 @@ const scope = await make.tenant();
 const { key: definitionKey } = await make.definition();
 afterAll(() => make.close());
 
-test("an end of a job that somebody holds waits alone: neither its batch nor a later one waits with it", async () => {
+test("the end of a locked job waits alone, without its batch and later batches", async () => {
   const settler = new Settler(
     make.worker,
     createLogger({ process: "worker", level: "silent", format: "json" }),
@@ -37,7 +37,7 @@ test("an end of a job that somebody holds waits alone: neither its batch nor a l
   expect(await answer.waiting).toBe("settled");
 });
 
-test("ends with long tails and results that come together are stored in several turns", async () => {
+test("concurrent ends with long tails and results are stored in several turns of the event loop", async () => {
   const settler = new Settler(
     make.worker,
     createLogger({ process: "worker", level: "silent", format: "json" }),

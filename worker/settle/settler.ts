@@ -91,7 +91,7 @@ export class Settler {
 
   private complain(jobIds: readonly string[]): void {
     if (jobIds.length === 0) return;
-    this.log.error({ job_ids: jobIds.slice(0, 10) }, "the database will not store how these attempts ended");
+    this.log.error({ job_ids: jobIds.slice(0, 10) }, "the database refuses the ends of these attempts");
   }
 
   private async pauseAfter(error: unknown, failures: number): Promise<void> {

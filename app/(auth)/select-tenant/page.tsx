@@ -15,7 +15,7 @@ export default async function SelectTenantPage() {
       <p className="px-6 pt-1 pb-4 text-muted text-sm">Signed in as {viewer.principal.user.email}</p>
       {viewer.tenants.length === 0 ? (
         <p className="border-line border-t px-6 py-5 text-muted text-sm">
-          You belong to no tenant yet. An admin of one can add you.
+          You are not a member of a tenant yet. Ask an admin to add you.
         </p>
       ) : (
         <ul className="divide-y divide-line border-line border-t">

@@ -42,8 +42,8 @@ export function ArtifactsTab({ job }: { readonly job: Job }) {
   return (
     <section aria-label="Artifacts" className="panel min-w-0 overflow-hidden">
       {artifacts.length === 0 ? (
-        <Empty icon={FileArchive} title={isTerminal(job.status) ? "The job made no artifacts" : "No artifacts yet"}>
-          <p>Files that a handler or a command keeps are listed here, with a download.</p>
+        <Empty icon={FileArchive} title={isTerminal(job.status) ? "The job has no artifacts" : "No artifacts yet"}>
+          <p>Files that a handler or a command stores are listed here for download.</p>
         </Empty>
       ) : (
         <ul className="divide-y divide-line text-sm">

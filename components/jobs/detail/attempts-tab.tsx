@@ -147,7 +147,7 @@ function Footnote({ attempt, oneLine }: { readonly attempt: Attempt; readonly on
   const notes = [
     attempt.pid === null ? "" : `process ${attempt.pid}`,
     printed > 0 ? `${formatBytes(printed)} printed` : "",
-    attempt.dropped_bytes ? `${formatBytes(attempt.dropped_bytes)} of it not kept` : "",
+    attempt.dropped_bytes ? `${formatBytes(attempt.dropped_bytes)} of it not stored` : "",
     attempt.cpu_ms === null ? "" : `${formatDuration(attempt.cpu_ms)} of processor time`,
     attempt.peak_rss_bytes === null ? "" : `${formatBytes(attempt.peak_rss_bytes)} of memory at most`,
     attempt.claimed_at && attempt.started_at

@@ -24,7 +24,7 @@ export function ChangeJobDialog({ job, onClose }: ChangeJobDialogProps) {
   return (
     <FormDialog
       title="Change this job"
-      description="It holds for later runs as well."
+      description="It applies to later runs too."
       submit="Change job"
       faults={faults}
       fields={FIELDS}
@@ -34,7 +34,7 @@ export function ChangeJobDialog({ job, onClose }: ChangeJobDialogProps) {
     >
       <InputField
         label="Priority"
-        hint="1 goes first, 1000 last. What it has waited counts on."
+        hint="1 is the highest priority, 1000 the lowest. The job keeps its waiting time."
         error={faults.get("priority")}
         name="priority"
         inputMode="numeric"
@@ -43,7 +43,7 @@ export function ChangeJobDialog({ job, onClose }: ChangeJobDialogProps) {
       />
       <InputField
         label="Not before"
-        hint="A time that is past makes it due at once."
+        hint="A past time makes the job due at once."
         error={faults.get("scheduled_for")}
         name="scheduled_for"
         type="datetime-local"

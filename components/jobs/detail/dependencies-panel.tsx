@@ -62,7 +62,7 @@ export function DependenciesPanel({ job, place }: { readonly job: Job; readonly 
         edges={parents}
         note={parents[0] ? IF_ONE_FAILS[parents[0].on_parent_failure] : ""}
       />
-      <Edges title="Waited for by" icon={ArrowDownToLine} edges={children} note={more ? "and more" : ""} />
+      <Edges title="Dependents" icon={ArrowDownToLine} edges={children} note={more ? "and more" : ""} />
     </div>
   );
 }
@@ -147,7 +147,7 @@ function Edge({ edge, named }: { readonly edge: DependencyEdge; readonly named: 
 
 /** Describes what the child needs from the parent, in a few words. */
 function wantOf({ type, condition }: DependencyEdge): string {
-  if (type === "completion") return "its end, good or bad";
+  if (type === "completion") return "its end with any outcome";
   if (type === "data") return "its result";
   if (type === "success") return "its success";
   const value = condition?.value === undefined ? "" : ` ${JSON.stringify(condition.value)}`;

@@ -45,7 +45,7 @@ export function EditRetryDialog({ job, onClose }: { readonly job: Job; readonly 
     <FormDialog
       wide
       title="Edit and retry"
-      description="A new job with this payload, linked to the old one, which stays as it is."
+      description="Creates a new job with this payload, linked to this job."
       submit="Enqueue new job"
       faults={faults}
       fields={FIELDS}

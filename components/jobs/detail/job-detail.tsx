@@ -102,7 +102,7 @@ function TopLine({ retriedBy, failed }: { readonly retriedBy: string | null; rea
       <BackLink href={`/t/${slug}/jobs`}>Jobs</BackLink>
       <RetryLinks retriedBy={retriedBy} />
       <p className="min-w-0 flex-1 truncate text-sm text-warn">
-        {failed ? "Could not refresh; what you see may be old." : null}
+        {failed ? "Could not refresh. The data shown may be out of date." : null}
       </p>
       <span className="hidden lg:block">
         <LiveIndicator />

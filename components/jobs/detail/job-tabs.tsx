@@ -87,7 +87,7 @@ function DataTab({ job, wasLive }: { readonly job: Job; readonly wasLive: boolea
         title="Result"
         className={wasLive ? "h-48" : undefined}
         value={job.result}
-        empty={isTerminal(job.status) ? "The job left no result." : "No result yet."}
+        empty={isTerminal(job.status) ? "The job has no result." : "No result yet."}
       />
       <StepsPanel job={job} />
       {job.definition_key === "import-csv" && job.status === "succeeded" ? (

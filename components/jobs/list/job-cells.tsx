@@ -151,6 +151,6 @@ function useCopy() {
   return (text: string) =>
     navigator.clipboard.writeText(text).then(
       () => toast({ title: "Copied" }),
-      () => toast({ title: "The browser refused to copy", tone: "bad" }),
+      () => toast({ title: "Could not copy", tone: "bad" }),
     );
 }

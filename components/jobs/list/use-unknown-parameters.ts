@@ -12,7 +12,7 @@ export function useUnknownParameters(): void {
   const ignored = [...params.entries()].filter(([name, value]) => !isUnderstood(name, value)).map(([name]) => name);
   const names = [...new Set(ignored)].join(", ");
   useEffect(() => {
-    if (names) toast({ title: "A filter in the address was ignored", detail: names.slice(0, 100) });
+    if (names) toast({ title: "A filter in the URL was ignored", detail: names.slice(0, 100) });
   }, [names, toast]);
 }
 

@@ -20,7 +20,7 @@ import { OPTION_NAMES, useNewJob } from "./use-new-job";
 /** Chooses a definition and fills in its form. The form and its idempotency key are new each time it opens. */
 export function NewJobDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
-    <Dialog wide title="New job" description="What runs, and on what." open={open} onClose={onClose}>
+    <Dialog wide title="New job" description="Choose a definition and its payload." open={open} onClose={onClose}>
       <NewJob onClose={onClose} />
     </Dialog>
   );
@@ -36,7 +36,7 @@ function NewJob({ onClose }: { readonly onClose: () => void }) {
     return (
       <DialogBody>
         <p className="py-6 text-center text-muted text-sm">
-          Nothing can run yet: no definition is active. The super admin of this installation adds them.
+          No definition is active, so no job can run. Ask the super admin of this installation to add one.
         </p>
       </DialogBody>
     );

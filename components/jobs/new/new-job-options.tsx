@@ -24,7 +24,7 @@ export function NewJobOptions({ options, faults, onChange }: OptionsProps) {
       <div className="grid gap-4 border-line border-t p-3 sm:grid-cols-2">
         <InputField
           label="Priority"
-          hint={`1 goes first, ${LIMITS.priorityMax} last; 100 when empty`}
+          hint={`1 is the highest, ${LIMITS.priorityMax} the lowest. Default: 100`}
           error={faults.get("priority")}
           name="priority"
           inputMode="numeric"
@@ -42,7 +42,7 @@ export function NewJobOptions({ options, faults, onChange }: OptionsProps) {
         />
         <InputField
           label="Dedupe key"
-          hint="While a job with this key lives, no second one is made"
+          hint="No second job with this key is created while one is live"
           error={faults.get("dedupe_key")}
           name="dedupe_key"
           maxLength={LIMITS.dedupeKeyLength}

@@ -46,7 +46,7 @@ export function EventTest({ eventName, target, definitionKey, sendable }: EventT
     <section aria-label="Try an event" className="panel min-w-0 overflow-hidden">
       <header className="px-4 pt-3">
         <h2 className="font-semibold text-base">Try an event</h2>
-        <p className="text-muted text-sm">Shows what would happen. Nothing is started.</p>
+        <p className="text-muted text-sm">Shows which triggers would start a job. No job is started.</p>
       </header>
       <div className="flex flex-col gap-3 p-4">
         <RecentEvents name={eventName} onChoose={(id) => void choose(id)} />
@@ -63,7 +63,7 @@ export function EventTest({ eventName, target, definitionKey, sendable }: EventT
         {asked && eventName !== "" ? (
           <TestResult result={test.data?.data[0]} error={test.error} definitionKey={definitionKey} />
         ) : (
-          <p className="text-muted text-sm">Name the event and write its data to see what would happen.</p>
+          <p className="text-muted text-sm">Enter an event name and its data to test the trigger.</p>
         )}
         <div className="flex flex-wrap items-center gap-2 empty:hidden">
           {target ? <EventReplayPanel target={target} /> : null}

@@ -19,8 +19,8 @@ interface TestResultProps {
 
 const MISMATCHES = {
   name: "It listens to events of another name.",
-  condition: "Its condition does not hold.",
-  disabled: "It is switched off.",
+  condition: "Its condition is false.",
+  disabled: "It is disabled.",
   expired: "It has expired.",
 } as const;
 
@@ -43,7 +43,7 @@ export function TestResult({ result, error, definitionKey }: TestResultProps) {
                 <code className="font-mono text-xs">
                   <Plain text={text} />
                 </code>
-                <span className="text-muted"> {holds ? "holds" : "does not hold"}</span>
+                <span className="text-muted"> {holds ? "holds" : "is false"}</span>
                 {detail ? (
                   <span className="block text-muted text-xs">
                     <Plain text={detail} />
@@ -73,8 +73,8 @@ export function TestResult({ result, error, definitionKey }: TestResultProps) {
 
 function verdictWords(verdict: TriggerTest["verdict"], definitionKey: string): string {
   const job = definitionKey || "its";
-  if (verdict === "deduplicate") return `Matches, but the ${job} job is there already: none is made.`;
-  return verdict === "fail" ? "Matches, but no job can be made of it." : `Matches: starts a ${job} job.`;
+  if (verdict === "deduplicate") return `Matches, but its ${job} job exists already. No job is started.`;
+  return verdict === "fail" ? "Matches, but no job can be created." : `Matches: starts a ${job} job.`;
 }
 
 function Dedupe({ dedupe }: { readonly dedupe: NonNullable<TriggerTest["dedupe"]> }) {
@@ -82,7 +82,7 @@ function Dedupe({ dedupe }: { readonly dedupe: NonNullable<TriggerTest["dedupe"]
   const held = dedupe.held_by_job_id;
   return (
     <p className="break-words text-muted text-xs">
-      Same work within {plural(dedupe.window_seconds, "second")}:{" "}
+      Dedupe key, valid for {plural(dedupe.window_seconds, "second")}:{" "}
       <code className="break-all font-mono">
         <Plain oneLine text={dedupe.key} />
       </code>

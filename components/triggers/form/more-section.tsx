@@ -26,23 +26,23 @@ export function MoreSection({ form, queues }: { readonly form: TriggerForm; read
         <SelectField
           form={form}
           name="overlap_policy"
-          label="While a job of it is still there"
+          label="If its last job has not ended"
           options={OVERLAP_WORDS}
         />
         {isEvent ? <Dedupe form={form} /> : <Past form={form} />}
-        <TextField form={form} name="max_runs" label="Runs at most" hint="Empty: without end" numeric />
+        <TextField form={form} name="max_runs" label="Runs at most" hint="Empty: no limit" numeric />
         <TextField
           form={form}
           name="expires_at"
           type="datetime-local"
           label="Not after"
-          hint="In this browser's zone"
+          hint="In this browser's time zone"
         />
         <TextField
           form={form}
           name="priority"
           label="Priority"
-          hint={`1 goes first, ${LIMITS.priorityMax} last; 100 when empty`}
+          hint={`1 is the highest, ${LIMITS.priorityMax} the lowest. Default: 100`}
           numeric
         />
         <SelectField form={form} name="queue" label="Queue" options={queueNames} />
@@ -57,14 +57,14 @@ function Past({ form }: { readonly form: TriggerForm }) {
       <SelectField
         form={form}
         name="catch_up"
-        label="Instants that passed while nothing could fire"
+        label="Missed runs"
         options={CATCH_UP_WORDS}
       />
       {form.fields.catch_up === "all" ? (
         <TextField
           form={form}
           name="catch_up_limit"
-          label="Made up for at most"
+          label="Run at most"
           hint={`1 to ${LIMITS.catchUpMax}`}
           numeric
         />
@@ -73,7 +73,7 @@ function Past({ form }: { readonly form: TriggerForm }) {
         form={form}
         name="jitter_seconds"
         label="Spread"
-        hint="Seconds that a job starts later, by chance, up to this many"
+        hint="Delays each job by a random number of seconds, up to this many"
         numeric
       />
     </>
@@ -86,15 +86,15 @@ function Dedupe({ form }: { readonly form: TriggerForm }) {
       <TextField
         form={form}
         name="dedupe_key_template"
-        label="Same work"
-        hint="Events that give the same text start one job within the window. Empty: the whole payload"
+        label="Dedupe key"
+        hint="Events with the same key start one job within the window. Empty: the whole payload"
         placeholder="{{event.folder_id}}"
         mono
       />
       <TextField
         form={form}
         name="dedupe_window_seconds"
-        label="Within"
+        label="Dedupe window"
         hint="Seconds; 0 starts a job for each event"
         numeric
       />

@@ -59,7 +59,7 @@ function TemplateField({ form, fields }: { readonly form: TriggerForm; readonly 
     <div className="flex flex-col gap-2">
       <TextAreaField
         label="Payload"
-        hint="JSON. A value in double braces is filled in at each firing; | default: gives one for what is missing."
+        hint="JSON. Placeholders in double braces are filled in at each firing. | default: sets the value if one is missing."
         error={faultText(form, "payload_template")}
         ref={area}
         name="payload_template"

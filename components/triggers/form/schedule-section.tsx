@@ -9,7 +9,7 @@ import { GAP_WORDS, REPEAT_WORDS } from "../words";
 import { ChoiceField, FormSection, SelectField, TextField } from "./form-fields";
 import type { TriggerForm } from "./use-trigger-form";
 
-const TYPES = { cron: "By the calendar", interval: "Every so often", once: "Once" };
+const TYPES = { cron: "Cron", interval: "Interval", once: "Once" };
 const PRESETS = {
   "*/5 * * * *": "Every 5 minutes",
   "0 * * * *": "Every hour",
@@ -45,18 +45,25 @@ export function ScheduleSection({ form, tenantZone }: ScheduleSectionProps) {
             name="anchor_at"
             type="datetime-local"
             label="Counted from"
-            hint="Empty: from when it is saved. In this browser's zone"
+            hint="Empty: from when it is saved. In this browser's time zone"
           />
         </div>
       ) : null}
       {type === "once" ? (
-        <TextField form={form} name="once_at" type="datetime-local" label="At" hint="In this browser's zone" required />
+        <TextField
+          form={form}
+          name="once_at"
+          type="datetime-local"
+          label="At"
+          hint="In this browser's time zone"
+          required
+        />
       ) : null}
       <ZoneField form={form} tenantZone={tenantZone} />
       {type === "cron" ? (
         <div className="grid gap-4 sm:grid-cols-2">
-          <SelectField form={form} name="dst_gap" label="A time that the clock leaves out" options={GAP_WORDS} />
-          <SelectField form={form} name="dst_overlap" label="A time that comes twice" options={REPEAT_WORDS} />
+          <SelectField form={form} name="dst_gap" label="If the clock skips the time" options={GAP_WORDS} />
+          <SelectField form={form} name="dst_overlap" label="If the time occurs twice" options={REPEAT_WORDS} />
         </div>
       ) : null}
     </FormSection>

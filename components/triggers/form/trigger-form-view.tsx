@@ -96,21 +96,21 @@ function EnabledBox({ form }: { readonly form: TriggerForm }) {
         onChange={(event) => form.set("is_enabled", String(event.target.checked))}
         className="size-4 accent-accent"
       />
-      Switched on
+      Enabled
     </label>
   );
 }
 
 function Buttons({ form, back }: { readonly form: TriggerForm; readonly back: string }) {
   const noWrite = useReason("triggers:write");
-  const unchanged = !form.isNew && !form.isChanged ? "Nothing is changed." : null;
+  const unchanged = !form.isNew && !form.isChanged ? "No changes to save." : null;
   return (
     <div className="flex flex-wrap items-center justify-end gap-2">
       <Link href={back} className="inline-flex min-h-8 items-center px-3 text-muted text-sm hover:text-ink">
         Leave
       </Link>
       <Button type="submit" variant="primary" busy={form.pending} reason={noWrite ?? unchanged}>
-        {form.isNew ? "Make trigger" : form.clashes.length > 0 ? "Save over theirs" : "Save"}
+        {form.isNew ? "Create trigger" : form.clashes.length > 0 ? "Save over theirs" : "Save"}
       </Button>
     </div>
   );

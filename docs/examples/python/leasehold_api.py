@@ -13,7 +13,7 @@ NOT_NOW = (408, 429, 500, 502, 503, 504)
 
 
 class LeaseLost(Exception):
-    """The job is not ours any more; nothing was written, and its result must be dropped."""
+    """The lease is lost. Nothing was written, and the job's result must be dropped."""
 
 
 class Refused(Exception):

@@ -10,7 +10,7 @@
 
 A handler gets a Job and returns the result. It is called in a thread, and may be called again for the same job: hand
 `job.idempotency_key` to whatever must not happen twice. Threads cannot be stopped from outside, so a handler that takes
-long calls `job.check()` or `job.sleep(...)` now and then: they raise Stopped when somebody canceled the job, its time is
+long calls `job.check()` or `job.sleep(...)` now and then: they raise Stopped when the job is canceled, its time is
 up, its lease was lost, or the worker has to leave.
 """
 
@@ -126,7 +126,7 @@ class Job:
     def artifact(self, name, content, content_type=None):
         """Keeps a file of the job. `content` is bytes, text, or a file that was opened for reading bytes.
 
-        Memory stays at one part, whatever the size. Raises Refused over a quota, LeaseLost when the job is not ours any more.
+        Memory stays at one part, whatever the size. Raises Refused over a quota, LeaseLost when the lease is lost.
         Answers id, size and sha256.
         """
         if isinstance(content, str):
@@ -252,7 +252,7 @@ class Worker:
         self.grace_seconds = grace_seconds
         host = socket.gethostname()
         name = "".join(c if c.isalnum() or c in "._-" else "-" for c in f"{host}-{os.getpid()}")[:80].lstrip("._-")
-        # New with each start, so that a restarted worker is another one.
+        # New with each start, so that a restarted worker counts as another one.
         self.about = {"name": f"{name or 'worker'}-{uuid.uuid4().hex[:8]}", "hostname": host[:200], "pid": os.getpid()}
         self.about.update({"version": f"python-{VERSION}", "label": label or host[:100], "capacity": concurrency})
         self.running = {}
@@ -374,7 +374,7 @@ class Worker:
         except LeaseLost:
             log.warning("job %s: the lease is lost; its result is dropped", job.id)
         except (NotNow, Refused) as error:
-            log.error("job %s: its end could not be told: %s", job.id, error)
+            log.error("job %s: its end could not be reported: %s", job.id, error)
         finally:
             done.set()
             with self.changed:
@@ -388,7 +388,7 @@ class Worker:
             verb, fields = self._outcome(job)
             # A copy, because the handler may have kept its result and change it.
             return verb, json.loads(encoded(fields))
-        except BaseException as error:  # also sys.exit() of a handler, which would end its thread without a word
+        except BaseException as error:  # also sys.exit() of a handler, which would end its thread silently
             log.exception("job %s failed", job.id)
             return "fail", {"message": reason_of(error)}
 

@@ -41,7 +41,7 @@ function openRoot(root) {
       );
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP")
       throw new ScriptError(
-        `the path is no folder any more (${code}); correct path_prefix or the provider`,
+        `the path is no longer a folder (${code}); correct path_prefix or the provider`,
         EXIT.notFound,
       );
     throw error;

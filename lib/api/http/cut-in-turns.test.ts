@@ -21,12 +21,12 @@ const rows = (count: number, firings: number) =>
 const list = z.object({ data: z.array(eventRow), next_cursor: z.string().nullable() });
 const HELD = new Set<Permission>(["events:read"]);
 
-test("the rows of a long answer are cut in turns of their own", async () => {
+test("filtering the rows of a long answer yields the event loop", async () => {
   const answer = { data: rows(2000, 20), next_cursor: null };
   expect(await shareOfLongestTurn(() => answerText(list, answer, HELD), 0.34)).toBeLessThan(0.34);
 }, 60_000);
 
-test("an answer that is cut in turns is the one that is cut at once", async () => {
+test("an answer filtered row by row equals one filtered at once", async () => {
   const answer = { data: rows(30, 2), next_cursor: null };
   const cut = JSON.parse(await answerText(list, answer, HELD));
   expect(cut).toEqual(cutAnswer(list, answer, HELD));
@@ -34,7 +34,7 @@ test("an answer that is cut in turns is the one that is cut at once", async () =
   expect(cut.data[0].firings[0]).not.toHaveProperty("job_id");
 });
 
-test("what holds nothing to cut is not copied", () => {
+test("a part without anything to remove is not copied", () => {
   const part = z.object({ a: z.string() });
   const mixed = z.object({ row: eventRow, part });
   const value = { row: rows(1, 1)[0], part: { a: "b" } };

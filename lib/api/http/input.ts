@@ -20,7 +20,7 @@ export function toProblemErrors(error: z.ZodError, within: readonly (string | nu
     const room = MAX_ERRORS - errors.length;
     if (issue.code === "unrecognized_keys")
       for (const key of issue.keys.slice(0, room))
-        errors.push({ pointer: pointer + pointerTo([key]), code: "unknown-field", detail: "there is no such field" });
+        errors.push({ pointer: pointer + pointerTo([key]), code: "unknown-field", detail: "is not a known field" });
     else errors.push({ pointer, code: issue.code.replaceAll("_", "-"), detail: issue.message });
     if (errors.length >= MAX_ERRORS) break;
   }

@@ -46,13 +46,13 @@ export function problemBody(problem: HttpProblem, instance: string, requestId: s
 
 /** The one answer for a resource that does not exist and for one of another tenant. */
 export function notFound(): HttpProblem {
-  return new HttpProblem("not-found", { detail: "There is nothing here, or it is not yours to see." });
+  return new HttpProblem("not-found", { detail: "The resource does not exist, or you have no access to it." });
 }
 
 /** Refuses a parent that is not a job of the tenant, with the same answer for a foreign and a missing job. */
 export async function requireParent(id: string | undefined, find: (id: string) => Promise<unknown>): Promise<void> {
   if (id === undefined || (await find(id))) return;
-  const errors = [{ pointer: "/parent_job_id", code: "job-unknown", detail: "there is no such job" }];
+  const errors = [{ pointer: "/parent_job_id", code: "job-unknown", detail: "is not a known job" }];
   throw new HttpProblem("validation-failed", { errors });
 }
 
@@ -67,7 +67,7 @@ export async function requireParents(
   const errors = jobs.flatMap(({ parent_job_id: id }, index) =>
     id === undefined || known.has(id)
       ? []
-      : [{ pointer: `/jobs/${index}/parent_job_id`, code: "job-unknown", detail: "there is no such job" }],
+      : [{ pointer: `/jobs/${index}/parent_job_id`, code: "job-unknown", detail: "is not a known job" }],
   );
   if (errors.length > 0) throw new HttpProblem("validation-failed", { errors: errors.slice(0, MAX_ERRORS) });
 }

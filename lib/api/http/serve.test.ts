@@ -5,7 +5,7 @@ const DECLARATION = { access: "open", summary: "A route of this test" } as const
 const CONTEXT = { params: Promise.resolve({}) };
 const request = () => new Request("http://localhost/api/v1/slow");
 
-test("answers 503 at the deadline and cancels the body of the late answer", async () => {
+test("answers 503 at the deadline and cancels the body of the late response", async () => {
   const cancel = vi.fn();
   let answer: (response: Response) => void = () => {};
   const late = new Promise<Response>((resolve) => {
@@ -20,7 +20,7 @@ test("answers 503 at the deadline and cancels the body of the late answer", asyn
   await expect.poll(() => cancel.mock.calls.length).toBe(1);
 });
 
-test("passes on an answer that is in time", async () => {
+test("returns a response that is ready before the deadline", async () => {
   const handler = guarded(async () => new Response("done"), DECLARATION, 60_000);
   expect(await (await handler(request(), CONTEXT)).text()).toBe("done");
 });

@@ -24,15 +24,15 @@ test.each([
     { k: "r" },
     "must be one of p, q",
   ],
-])("%# a fault is said in words that follow the field's name", (schema, value, words) => {
+])("%# an error message continues the field's name", (schema, value, words) => {
   expect(said(schema, value)).toEqual([words]);
 });
 
-test("a schema's own message wins", () => {
+test("a schema's own message takes precedence", () => {
   expect(said(z.string().min(3, "is too short for a name"), "ab")).toEqual(["is too short for a name"]);
 });
 
-test("no value that was sent is in the words", () => {
+test("no message contains a value that was sent", () => {
   const secret = "hunter2-hunter2";
   for (const schema of [z.number(), z.uuid(), z.enum(["a"]), z.email(), z.string().max(3), z.literal("x")])
     expect(said(schema, secret)?.join()).not.toContain(secret);

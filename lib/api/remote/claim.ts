@@ -145,14 +145,14 @@ async function canceled({ db }: Context, workerId: string): Promise<ClaimedWork[
 }
 
 function logLoss({ runtime }: Context, error: unknown): void {
-  runtime.log.warn({ error: String(error) }, "claimed jobs could not be given back; their leases will run out");
+  runtime.log.warn({ error: String(error) }, "claimed jobs could not be released, their leases will expire");
 }
 
 function takeSlot(keyId: string): () => void {
   const release = polls.take(keyId);
   if (release) return release;
   throw new HttpProblem("too-many-polls", {
-    detail: `At most ${LIMITS.remotePollsPerKey} claims of a key may wait at once.`,
+    detail: `A key can have at most ${LIMITS.remotePollsPerKey} waiting claims.`,
     headers: { "retry-after": "1" },
   });
 }

@@ -7,7 +7,7 @@ import { complete, fail } from "./end";
 const make = makeFactory(await testDatabase());
 afterAll(() => make.close());
 
-test("a worker without the lease is refused before its result or message is read", async () => {
+test("a worker without the lease is refused before its result or message is parsed", async () => {
   const { jobId } = await make.runningJob(await make.tenant());
   const context = { db: make.worker, holder: "remote:x:", changes: [], runtime: {} } as unknown as Parameters<
     typeof fail

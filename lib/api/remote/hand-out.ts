@@ -50,7 +50,7 @@ async function refused(db: Runner, { job, definition }: Prepared): Promise<boole
   const problems = definition.validate(job.payload);
   if (problems.length === 0) return false;
   const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
-  const message = `The payload does not fit the definition it was accepted with: ${where}`;
+  const message = `The payload does not match the definition version it was accepted with: ${where}`;
   const execution = { kind: "failed", errorType: "validation", message, retryable: false } as const;
   const ended = { claimed: job, definition, execution };
   await settle(db, job.laneNo, await decideAttemptEnd(db, ended, Math.random));

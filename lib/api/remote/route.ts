@@ -70,7 +70,7 @@ export const holderOf = ({ id }: WorkerKeyPrincipal): string => `remote:${id}:`;
 
 /** The answer to a write under a lease that has ended, was taken over, or belongs to another worker. */
 export function leaseLost(
-  detail = "The lease is over or was given to another worker. Nothing was written.",
+  detail = "The lease expired or belongs to another worker. Nothing was written.",
 ): HttpProblem {
   return new HttpProblem("lease-lost", { detail });
 }

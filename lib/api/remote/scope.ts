@@ -16,7 +16,7 @@ export function scopeOf(key: WorkerKeyPrincipal, wish: Wish): RemoteScope {
   ];
   if (beyond.length > 0) {
     throw new HttpProblem("insufficient-scope", {
-      detail: "The worker's key does not allow all that is asked for.",
+      detail: "The worker key's scope does not cover the request.",
       errors: beyond.map((pointer) => ({ pointer, code: "not-in-scope", detail: "is not in the scope of this key" })),
     });
   }

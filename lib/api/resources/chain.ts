@@ -21,7 +21,7 @@ export function chainDepthOfJob(info: RequestInfo, maxDepth: number): number {
   const depth = info.chain === null ? 0 : chainDepth(info) + 1;
   if (depth > maxDepth)
     throw new HttpProblem("chain-too-deep", {
-      detail: `More than ${maxDepth} jobs caused each other; this one would be the next.`,
+      detail: `The chain of jobs has reached the limit of ${maxDepth}.`,
     });
   return depth;
 }

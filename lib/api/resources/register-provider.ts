@@ -35,7 +35,7 @@ async function insert(db: Runner, { body, actor }: Context, path: string): Promi
   const { tenant, name, kind } = body;
   const made = await insertProvider(db, { tenant, name, kind, path, createdBy: actor.userId });
   if (made === "name-taken") throw new HttpProblem("provider-exists");
-  if (made === "no-tenant") throw invalid("validation-failed", "/tenant", "there is no such tenant");
+  if (made === "no-tenant") throw invalid("validation-failed", "/tenant", "is not a known tenant");
   const data = { provider_id: made.id, provider_name: made.name, kind: made.kind, change: "registered" };
   await announceEvent(db, { tenantId: made.tenant_id, actor }, { name: "provider.connection.changed", data });
   return made;

@@ -140,7 +140,7 @@ export async function sendMessage(
   { message, definitionKey = DELIVER }: { readonly message: OutgoingMessage; readonly definitionKey?: string },
 ): Promise<{ job_id: string }> {
   if (!endpoint.is_enabled) {
-    throw new HttpProblem("conflict", { detail: "The endpoint is switched off. Switch it on first." });
+    throw new HttpProblem("conflict", { detail: "The endpoint is disabled. Enable it first." });
   }
   const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
   const { jobId } = await enqueueJob(db, scope, { definitionKey, payload: message, source: "manual", chainDepth });

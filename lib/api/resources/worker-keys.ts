@@ -60,7 +60,7 @@ const CODES: Readonly<Record<MissingScope["kind"], ProblemCode>> = {
 const DETAILS: Readonly<Record<MissingScope["kind"], string>> = {
   definition: "is not the key of a definition with the executor remote",
   queue: "is not the name of a queue",
-  tenant: "there is no such tenant",
+  tenant: "is not a known tenant",
 };
 
 function isMissing<T extends object>(made: T | readonly MissingScope[]): made is readonly MissingScope[] {

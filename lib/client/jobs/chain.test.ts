@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { EventRow, JobRow } from "@/lib/contract";
 import { inOrder } from "./chain";
 
-test("a chain is in the order of time, and an event comes before the jobs of its own instant", () => {
+test("a chain is ordered by time, and an event comes before the jobs of the same instant", () => {
   const at = (ms: number) => new Date(ms).toISOString();
   const event = (id: string, ms: number) => ({ id, received_at: at(ms) }) as EventRow;
   const job = (id: string, ms: number) => ({ id, queued_at: at(ms) }) as JobRow;

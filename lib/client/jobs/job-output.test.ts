@@ -15,25 +15,25 @@ const chunk = (body: string, stream: LogEntry["stream"] = "stdout"): LogEntry =>
 const shown = (lines: readonly OutputLine[]) => lines.map((line) => `${line.stream}: ${line.text}`);
 
 describe("chunks become lines", () => {
-  test("a line that was cut between two chunks is one line", () => {
+  test("a line split between two chunks is one line", () => {
     const first = appendLines([], [chunk("one\ntw")]);
     expect(shown(appendLines(first, [chunk("o\nthree\n")]))).toEqual(["stdout: one", "stdout: two", "stdout: three"]);
   });
 
-  test("streams do not continue each other's lines", () => {
+  test("a stream does not continue another stream's line", () => {
     const lines = appendLines([], [chunk("out"), chunk("err\n", "stderr"), chunk("put\n")]);
     expect(shown(lines)).toEqual(["stdout: output", "stderr: err"]);
   });
 
-  test("each log entry is a line of its own", () => {
+  test("each log entry is its own line", () => {
     expect(shown(appendLines([], [chunk("a", "log"), chunk("b", "log")]))).toEqual(["log: a", "log: b"]);
   });
 
-  test("empty lines stay", () => {
+  test("empty lines are kept", () => {
     expect(shown(appendLines([], [chunk("a\n\nb\n")]))).toEqual(["stdout: a", "stdout: ", "stdout: b"]);
   });
 
-  test("a newline in a chunk of its own ends the open line and adds none", () => {
+  test("a newline in its own chunk ends the open line and adds none", () => {
     expect(shown(appendLines([], [chunk("a"), chunk("\n"), chunk("b\n")]))).toEqual(["stdout: a", "stdout: b"]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { splitHidden } from "./hidden-characters";
 import { parseTerminalLine, stripTerminal } from "./terminal-text";
 
-describe("UI-01 text of a job is shown, never obeyed", () => {
+describe("UI-01 text of a job is shown and never interpreted", () => {
   test.each([
     ["a hyperlink keeps its text only", "\u001b]8;;javascript:alert(1)\u001b\\x\u001b]8;;\u001b\\", "x"],
     ["a clipboard write is dropped", "a\u001b]52;c;ZXZpbA==\u0007b", "ab"],
@@ -18,14 +18,14 @@ describe("UI-01 text of a job is shown, never obeyed", () => {
     expect(stripTerminal(line)).toBe(shown);
   });
 
-  test("colours become classes of ours", () => {
+  test("colours become CSS classes", () => {
     expect(parseTerminalLine("\u001b[1;31mbad\u001b[0m ok")).toEqual([
       { text: "bad", hidden: false, className: "ansi-red font-semibold" },
       { text: " ok", hidden: false, className: "" },
     ]);
   });
 
-  test("colours outside the palette are left out", () => {
+  test("colours outside the palette are dropped", () => {
     expect(parseTerminalLine("\u001b[38;2;1;2;3mx\u001b[0m")).toEqual([{ text: "x", hidden: false, className: "" }]);
   });
 

@@ -15,7 +15,7 @@ const SCHEMA = {
 };
 
 describe("the form of a definition's schema", () => {
-  test("each property gets the control of its type", () => {
+  test("each property has the control of its type", () => {
     const { fields, freeform } = schemaForm(SCHEMA);
     expect(freeform).toBe(false);
     expect(Object.fromEntries(fields.map((field) => [field.name, field.kind]))).toEqual({
@@ -29,13 +29,13 @@ describe("the form of a definition's schema", () => {
   });
 
   test.each([[{}], [{ oneOf: [{ type: "object" }], properties: { a: {} } }], [{ type: "object" }]])(
-    "a schema without plain properties is written as JSON: %j",
+    "a schema without simple properties is edited as JSON: %j",
     (schema) => {
       expect(schemaForm(schema).freeform).toBe(true);
     },
   );
 
-  test("values are sent in their types, and empty ones are left out", () => {
+  test("values are sent in their types, and empty ones are omitted", () => {
     const { fields } = schemaForm(SCHEMA);
     const { payload, faults } = gatherPayload(fields, { provider_id: "x", mode: "2", tags: '["a"]', deep: "true" });
     expect(faults.size).toBe(0);
@@ -52,13 +52,13 @@ describe("the form of a definition's schema", () => {
     expect(Object.entries(named.payload)).toContainEqual(["constructor", "y"]);
   });
 
-  test("what cannot be sent is named at its field", () => {
+  test("an invalid value is reported at its field", () => {
     const { fields } = schemaForm(SCHEMA);
     const { faults } = gatherPayload(fields, { depth: "1.5", tags: "[", mode: "2" });
     expect([...faults.keys()].sort()).toEqual(["depth", "provider_id", "tags"]);
   });
 
-  test("a field whose default is no value of its type is left out unless it is filled in", () => {
+  test("a field with a default of the wrong type is omitted unless it is filled in", () => {
     const { fields } = schemaForm({
       properties: {
         n: { type: "number", default: null },
@@ -81,7 +81,7 @@ describe("the form of a definition's schema", () => {
     });
   });
 
-  test("a boolean is true, false or left out; a required one has to be chosen", () => {
+  test("a boolean is true, false or omitted; a required one must be chosen", () => {
     const { fields } = schemaForm({
       required: ["must"],
       properties: { b: { type: "boolean" }, on: { type: "boolean", default: true }, must: { type: "boolean" } },
@@ -91,7 +91,7 @@ describe("the form of a definition's schema", () => {
     expect(gatherPayload(fields, { must: "true", on: "", b: "false" }).payload).toEqual({ must: true, b: false });
   });
 
-  test("an editor refuses JSON that would not be sent as it was typed", () => {
+  test("the editor refuses JSON that would be sent differently from what was typed", () => {
     for (const text of [
       '{"a":1,"a":2}',
       '{"x":[{"b":1,"\\u0062":2}]}',

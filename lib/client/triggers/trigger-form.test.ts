@@ -11,7 +11,7 @@ describe("the form of a trigger", () => {
     });
   });
 
-  test("a change of the kind of schedule empties the fields of the old one", () => {
+  test("changing the type of schedule clears the fields of the old type", () => {
     const cron = { ...nightly, dst_gap: "skip" };
     expect(patchOf(cron, { ...cron, schedule_type: "interval", interval_every: "2", interval_unit: "hours" })).toEqual({
       schedule_type: "interval",
@@ -21,7 +21,7 @@ describe("the form of a trigger", () => {
     });
   });
 
-  test("an event's trigger says nothing of schedules", () => {
+  test("an event trigger sends no schedule fields", () => {
     const { body } = triggerBodyOf({ ...nightly, trigger_type: "event", event_name: "user.created" });
     expect(
       Object.keys(body).filter((name) => /cron|interval|anchor|once|timezone|dst|catch|jitter/.test(name)),
@@ -29,12 +29,12 @@ describe("the form of a trigger", () => {
     expect(previewBodyOf({ ...nightly, trigger_type: "event" })).toBeNull();
   });
 
-  test("tells what cannot be sent, by field", () => {
+  test("reports invalid values by field", () => {
     const { faults } = triggerBodyOf({ ...nightly, label: " ", payload_template: "{", max_runs: "1.5" });
     expect([...faults.keys()].sort()).toEqual(["label", "max_runs", "payload_template"]);
   });
 
-  test("keeps my edits over somebody else's change, and tells both", () => {
+  test("keeps my edits over another user's change, and lists both values", () => {
     const mine = { ...nightly, label: "Mine", priority: "5" };
     const theirs = { ...nightly, label: "Theirs", cron_expr: "0 4 * * *" };
     const { fields, clashes } = mergeFields(nightly, mine, theirs);

@@ -72,7 +72,7 @@ export const redrive = z
       .min(1)
       .max(TRIAGE_STATUSES.length)
       .optional()
-      .meta({ description: `Left out, a filter or all means ${OPEN_TRIAGE.join(" and ")}` }),
+      .meta({ description: `Default for a filter or all: ${OPEN_TRIAGE.join(" and ")}` }),
     all: z.literal(true).optional(),
     payload: json.optional(),
     dry_run: z.boolean().default(false),
@@ -83,7 +83,7 @@ export const redrive = z
     if ((value.ids === undefined) === (filtered === undefined))
       issue("ids", "send ids, or a filter (definition_key, error_type, status), or all: true");
     if ("payload" in value && value.ids?.length !== 1) issue("payload", "is for one dead letter: send one id");
-    if ("payload" in value && value.dry_run) issue("dry_run", "does not go with a payload");
+    if ("payload" in value && value.dry_run) issue("dry_run", "cannot be combined with a payload");
   });
 export type Redrive = z.input<typeof redrive>;
 

@@ -105,6 +105,6 @@ export const jobActionResultsQuery = z.strictObject({
   limit: queryInteger(1, LIMITS.actionResultsMax).optional(),
   after: z
     .string()
-    .regex(/^[1-9][0-9]{0,6}:[1-9][0-9]{0,3}$/, "must be what next_after gave")
+    .regex(/^[1-9][0-9]{0,6}:[1-9][0-9]{0,3}$/, "must be a next_after value")
     .optional(),
 });

@@ -78,7 +78,7 @@ export const job = jobRow.extend({
   metadata: json,
   result: json,
   retried_by_id: id.nullable().meta({
-    description: "The newest job made of this one with another payload; retried_from_id of that job leads back",
+    description: "The newest edited retry of this job. Its retried_from_id is the id of this job",
   }),
   deduplicated: z.boolean().optional(),
   /** With `deduplicated`: what happened to the job that holds the key. */
@@ -177,7 +177,7 @@ export type JobList = z.infer<typeof jobList>;
 export const jobSummary = z.object({
   counts: z.record(jobStatus, z.int()).meta({
     description:
-      "queued, blocked, paused and running: jobs that are so now. succeeded, failed, dead_letter, canceled and expired: runs that ended so in the last 24 hours",
+      "queued, blocked, paused and running count current jobs. succeeded, failed, dead_letter, canceled and expired count runs that ended in the last 24 hours",
   }),
   oldest_queued_age_seconds: z.number().nullable(),
   running_count: z.int(),

@@ -46,7 +46,7 @@ export const attemptListQuery = z.strictObject({
     .transform((word) => word === "true")
     .optional()
     .meta({
-      description: `true answers stdout_tail and stderr_tail as well, for ${LIMITS.attemptsWithTailsMax} attempts and about 512 KiB at most; else they are null`,
+      description: `true includes stdout_tail and stderr_tail, for at most ${LIMITS.attemptsWithTailsMax} attempts and about 512 KiB; otherwise they are null`,
     }),
 });
 
@@ -79,9 +79,9 @@ export type StepList = z.infer<typeof stepList>;
 export const stepListQuery = z.strictObject({
   after: z
     .string()
-    .regex(/^[1-9][0-9]{0,8}:[^\0]{1,400}$/, "must be what next_after gave")
+    .regex(/^[1-9][0-9]{0,8}:[^\0]{1,400}$/, "must be a next_after value")
     .optional()
-    .meta({ description: "What next_after gave: a page has at most 1,000 steps and about 512 KiB" }),
+    .meta({ description: "The next_after of the previous page. A page has at most 1,000 steps and about 512 KiB" }),
 });
 
 export const logStream = z.enum(LOG_STREAMS);
@@ -117,7 +117,7 @@ export const logQuery = z.strictObject({
     .optional(),
   limit: queryInteger(1, LIMITS.logPageMax)
     .optional()
-    .meta({ description: "A page ends earlier, at about 512 KiB; has_more says whether more is stored" }),
+    .meta({ description: "A page has at most about 512 KiB. has_more is true if more is stored" }),
   stream: logStream.optional(),
 });
 export type LogQuery = z.infer<typeof logQuery>;

@@ -69,7 +69,7 @@ export function standIn() {
     if (fields) return { uid: Number(fields[2]), gid: Number(fields[3]) };
   }
   throw new Error(
-    "PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody. Start as an ordinary user, or set DATABASE_URL.",
+    "PostgreSQL refuses to run as root, and this machine has neither the user `postgres` nor the user `nobody`. Start as an ordinary user, or set DATABASE_URL.",
   );
 }
 

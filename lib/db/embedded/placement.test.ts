@@ -24,7 +24,7 @@ describe.runIf(isRoot)("the folder of the embedded PostgreSQL under root", () =>
     writeFileSync(path.join(dir, "pg", "PG_VERSION"), "18\n");
   };
 
-  test("stays where its data lies when its user can enter the home folder later", () => {
+  test("stays where its data is when its user can enter the home folder later", () => {
     const away = dataDir(home);
     moved.push(away);
     expect(away).toMatch(/^\/var\/lib\/leasehold\//);
@@ -33,7 +33,7 @@ describe.runIf(isRoot)("the folder of the embedded PostgreSQL under root", () =>
     expect(dataDir(home)).toBe(away);
   });
 
-  test("is refused, not replaced by an empty one, when its user can no longer enter it", () => {
+  test("is refused, and not replaced by an empty one, when its user can no longer enter it", () => {
     chmodSync(base, 0o755);
     expect(dataDir(home)).toBe(home);
     fill(home);

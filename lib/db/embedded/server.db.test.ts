@@ -46,7 +46,7 @@ async function ask(server: EmbeddedServer, text: string): Promise<Record<string,
 }
 
 describe("the embedded server", () => {
-  test("is UTF-8, asks for a password, listens on loopback only, and counts statements", async () => {
+  test("uses UTF-8, requires a password, listens on loopback only, and collects statement statistics", async () => {
     const server = await start();
     const [row] = await ask(
       server,
@@ -73,7 +73,7 @@ describe("the embedded server", () => {
     expect(Date.now() - began).toBeLessThan(8000);
   }, 20_000);
 
-  test("takes another port when the wished one is not free", async () => {
+  test("uses another port when the requested one is in use", async () => {
     const blocker = createServer();
     await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
     const { port } = blocker.address() as { port: number };
@@ -83,7 +83,7 @@ describe("the embedded server", () => {
     blocker.close();
   });
 
-  test("keeps its wished port and its rows over a restart", async () => {
+  test("keeps its port and its rows over a restart", async () => {
     const port = await freePort();
     const first = await start({ port });
     await ask(first, "create table kept as select 42 as n");
@@ -93,7 +93,7 @@ describe("the embedded server", () => {
     expect(await ask(second, "select n from kept")).toEqual([{ n: 42 }]);
   });
 
-  test("comes back after kill -9 with every committed row", async () => {
+  test("restarts after kill -9 with every committed row", async () => {
     const first = await start({ durable: true });
     await ask(first, "create table kept as select 42 as n");
     await crashServer(first);
@@ -101,7 +101,7 @@ describe("the embedded server", () => {
     expect(await ask(await start({ durable: true }), "select n from kept")).toEqual([{ n: 42 }]);
   });
 
-  test("starts over a pid file whose number is another process by now", async () => {
+  test("starts despite a pid file that names another running process", async () => {
     const first = await start();
     await first.stop();
     writeFileSync(
@@ -111,7 +111,7 @@ describe("the embedded server", () => {
     expect(await ask(await start(), "select 1 as n")).toEqual([{ n: 1 }]);
   });
 
-  test("makes the cluster anew after a first start that died half-way", async () => {
+  test("recreates the cluster after a first start that died half-way", async () => {
     mkdirSync(path.join(home, "pg.new"), { recursive: true });
     writeFileSync(path.join(home, "pg.new/half"), "");
     chmodSync(home, 0o755);
@@ -119,14 +119,14 @@ describe("the embedded server", () => {
     expect(existsSync(path.join(home, "pg.new"))).toBe(false);
   });
 
-  test.runIf(process.platform === "linux")("sees nothing of our environment", async () => {
+  test.runIf(process.platform === "linux")("sees nothing of the caller's environment", async () => {
     process.env.LEASEHOLD_CANARY = "canary-of-the-environment";
     const { pid } = await start();
     expect(readFileSync(`/proc/${pid}/environ`, "latin1")).not.toContain("canary-of-the-environment");
     delete process.env.LEASEHOLD_CANARY;
   });
 
-  test("ends with its owner, even when that one is killed with -9", async () => {
+  test("ends with its owner, even if that is killed with -9", async () => {
     const program = `const { startEmbedded } = await import(${JSON.stringify(path.resolve("lib/db/embedded/index.mjs"))});
       const server = await startEmbedded(${JSON.stringify({ home, password: PASSWORD, durable: false, pgBin: process.env.PG_BIN })});
       process.send(server.pid); setInterval(() => {}, 1000);`;
@@ -141,13 +141,13 @@ describe("the embedded server", () => {
     expect(commandLine(pid)).toBe("");
   });
 
-  test("uses a folder that only its owner may enter, as a strict umask leaves it", async () => {
+  test("uses a folder that only its owner can enter, as a strict umask creates it", async () => {
     mkdirSync(home, { mode: 0o700 });
     const server = await start();
     expect(server.dir).toBe(home);
   });
 
-  test("says what to do when PG_BIN is no folder of PostgreSQL", async () => {
+  test("reports what to do when PG_BIN is not a PostgreSQL folder", async () => {
     await expect(startEmbedded({ home, password: PASSWORD, pgBin: "/nowhere" })).rejects.toThrow(/PG_BIN .*\/nowhere/);
   });
 });

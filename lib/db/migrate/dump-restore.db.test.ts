@@ -66,7 +66,7 @@ async function rowsOf(superUrl: string): Promise<Record<string, number>> {
   return Object.fromEntries(Object.entries(row ?? {}).map(([name, n]) => [name, Number(n)]));
 }
 
-test.skipIf(!tools)("a dump as the docs say restores whole on an empty server, and starts paused", async () => {
+test.skipIf(!tools)("a dump made as documented restores completely on an empty server, and starts paused", async () => {
   const { binDir, env } = tools ?? { binDir: "", env: process.env };
   const [from, to] = [await startServer(binDir), await startServer(binDir)];
   const log = createLogger({ process: "scheduler", level: "silent", format: "json" });

@@ -59,8 +59,8 @@ async function canServe(adminUrl: string, secret = SECRET): Promise<boolean> {
   );
 }
 
-describe("a server on which no role exists yet", () => {
-  test("a login that may only create roles, and owns the database, is enough", async () => {
+describe("a server without the roles", () => {
+  test("a login that can create roles and owns the database is enough", async () => {
     await asSuperuser(
       "create role installer login createrole createdb password 'pw'",
       "create database limited owner installer",
@@ -74,7 +74,7 @@ describe("a server on which no role exists yet", () => {
     await expect(outsider.connect()).rejects.toMatchObject({ code: "42501" });
   });
 
-  test("six databases of one server, migrated at the same moment, do not trip over the roles they share", async () => {
+  test("six databases of one server can be migrated concurrently although they share roles", async () => {
     const names = Array.from({ length: 6 }, (_, n) => `side_by_side_${n}`);
     await asSuperuser(...names.map((name) => `create database ${name}`));
     const results = await Promise.all(names.map((name) => run(server.adminUrl(name))));
@@ -91,7 +91,7 @@ describe("a server on which no role exists yet", () => {
     expect(await canServe(adminUrl)).toBe(true);
   });
 
-  test("the migrator has no password and no login, until an operator gives it both; a migration leaves them alone", async () => {
+  test("the migrator has no password or login until an operator sets them, and a migration keeps them", async () => {
     await asSuperuser("create database prepared", "grant create on database prepared to leasehold_owner");
     await asSuperuser(
       "revoke all on database prepared from public",
@@ -108,7 +108,7 @@ describe("a server on which no role exists yet", () => {
     expect(await asSuperuser(login)).toEqual([{ can: true, bare: false }]);
   });
 
-  test("a role gets the password of its own URL, and the other roles keep theirs", async () => {
+  test("a role with its own URL gets that password, and the other roles keep theirs", async () => {
     const adminUrl = server.adminUrl("side_by_side_1");
     const loginAs = async (role: "web" | "worker", password?: string) => {
       const own = roleUrl(adminUrl, SECRET, role);
@@ -125,7 +125,7 @@ describe("a server on which no role exists yet", () => {
     await loginAs("worker");
   });
 
-  test("a login without the rights is told which ones it needs", async () => {
+  test("an error names the rights that a login lacks", async () => {
     await asSuperuser("create database foreign_one", "create role powerless login password 'pw'");
     await expect(run(urlOf("foreign_one", "powerless"))).rejects.toMatchObject({
       reason: "not-allowed",

@@ -137,7 +137,7 @@ async function applyNext(client: pg.Client, files: SchemaFiles, log: Log): Promi
 async function takeLock(client: pg.Client, log: Log): Promise<void> {
   const { rows } = await client.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${LOCK_KEY}) as free`);
   if (rows[0]?.free) return;
-  log("waiting for another process that migrates");
+  log("waiting for another migration");
   await client.query(`select pg_advisory_xact_lock(${LOCK_KEY})`);
 }
 

@@ -20,7 +20,7 @@ function folderWith(contents: Record<string, string>): string {
   return folder;
 }
 
-test("what is not in the ledger is pending, in order", () => {
+test("files missing from the ledger are pending, in order", () => {
   expect(pendingMigrations(files, [file("0001_a")]).map(({ name }) => name)).toEqual(["0002_b", "0003_c"]);
   expect(pendingMigrations(files, files)).toEqual([]);
 });
@@ -33,7 +33,7 @@ test.each([
   expect(() => pendingMigrations(files, applied)).toThrow(message);
 });
 
-test("migration files are numbered without gaps, and line ends do not change them", () => {
+test("migration files are numbered without gaps, and line endings do not change their hashes", () => {
   const [one] = readSchemaFiles(folderWith({ "migrations/0001_a.sql": "select 1;\n", "README.md": "" })).migrations;
   const [two] = readSchemaFiles(folderWith({ "migrations/0001_a.sql": "select 1;\r\n" })).migrations;
   expect(one?.sha256).toBe(two?.sha256);
@@ -45,13 +45,13 @@ test("migration files are numbered without gaps, and line ends do not change the
   expect(() => readSchemaFiles("/nowhere")).toThrow("cannot be read");
 });
 
-test("a database of a development version is refused, and the message says what to do", () => {
+test("a database of a development version is refused with instructions", () => {
   expect(() => pendingMigrations(files, [file("0001_schema_and_clock"), file("0002_tenancy")])).toThrow(
     /development version.*npm start -- --new-demo/,
   );
 });
 
-test("a file of functions is applied when its text is not the one in force", () => {
+test("a file of functions is applied when its text differs from the one in force", () => {
   const functions = [file("claim", "2"), file("limits", "1"), file("release", "1")];
   const applied = [file("claim", "1"), file("limits", "1")];
   expect(pendingFunctions(functions, applied).map(({ name }) => name)).toEqual(["claim", "release"]);
@@ -61,12 +61,12 @@ test("a file of functions is applied when its text is not the one in force", () 
 test.each([
   ["a later text", [file("claim", "1"), file("claim", "2")]],
   ["a file that this build lacks", [file("claim", "1"), file("of-tomorrow", "1")]],
-])("%s of a newer build is not replaced by an older one", (_what, applied) => {
+])("an older build does not replace %s of a newer build", (_what, applied) => {
   expect(() => pendingFunctions([file("claim", "1")], applied)).toThrow("which this build does not know");
 });
 
 // In the format of sha256sum: `cd drizzle/migrations && sha256sum -c hashes.txt` checks the same.
-test("a migration that was committed is never edited (UPDATE_SNAPSHOT=1 adds the hashes of new ones)", () => {
+test("a committed migration is never edited (UPDATE_SNAPSHOT=1 adds the hashes of new ones)", () => {
   const list = path.join(defaultSchemaFolder(), "migrations/hashes.txt");
   const read = () => readFileSync(list, "utf8").split("\n").filter(Boolean);
   const known = read();
@@ -77,7 +77,7 @@ test("a migration that was committed is never edited (UPDATE_SNAPSHOT=1 adds the
   expect(lines).toEqual(read());
 });
 
-test("each role has a password of its own, the same one for the same secret", () => {
+test("each role has its own password, the same for the same secret", () => {
   expect(rolePassword("s", "web")).toBe(rolePassword("s", "web"));
   const all = [rolePassword("s", "web"), rolePassword("s", "worker"), rolePassword("t", "web")];
   expect(new Set(all).size).toBe(3);
@@ -93,6 +93,6 @@ test("a role's URL keeps host, port, database and options", () => {
   expect(socket.searchParams.get("host")).toBe("/run/postgresql");
 });
 
-test("what the server gets to see of a password is a SCRAM verifier", () => {
+test("the server receives passwords as SCRAM verifiers", () => {
   expect(scramVerifier("secret")).toMatch(/^SCRAM-SHA-256\$4096:[\w+/=]{24}\$[\w+/=]{44}:[\w+/=]{44}$/);
 });

@@ -60,7 +60,7 @@ export function pendingMigrations(files: readonly SqlFile[], applied: readonly A
   if (late) {
     throw new MigrationError(
       "out-of-order",
-      `${late.name} is missing in the database although later migrations are there.`,
+      `${late.name} is missing in the database although later migrations were applied.`,
     );
   }
   return pending;

@@ -29,7 +29,7 @@ const options = (folder: string, log: (line: string) => void = () => {}) => ({
   folder,
 });
 
-test("while a migration waits for the lock of a long reader, no enqueue waits longer than a second", async () => {
+test("while a migration waits for the lock of a long reader, enqueues wait less than a second", async () => {
   const scope = await make.tenant();
   const { key: definitionKey } = await make.definition();
   const reader = await longReader();
@@ -59,7 +59,7 @@ test("while a migration waits for the lock of a long reader, no enqueue waits lo
   expect((await migrating).applied).toHaveLength(1);
 }, 60_000);
 
-test("a lock that is never free ends the migration with the session that holds it, and nothing changed", async () => {
+test("a lock that is never free ends the migration naming the session that holds it, and changes nothing", async () => {
   await longReader();
   const folder = folderWith("gives_up", "alter table app.jobs add column never int;");
   // The database may hold the extra file of the previous test, which is not in this folder.

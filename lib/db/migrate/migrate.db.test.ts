@@ -57,22 +57,18 @@ describe("OPS-05 six processes migrate at once", () => {
   test.each([
     ["an empty database", 0],
     ["a database one version behind", MIGRATIONS.length - 1],
-  ])(
-    "%s: each file is applied once, all end well, no lock stays",
-    async (_what, count) => {
-      if (count > 0) await migrate(options(schemaFolder({}, count)));
-      const ends = await Promise.all(Array.from({ length: 6 }, () => endOf(startProcess())));
-      expect(ends.map(({ code, err }) => [code, err])).toEqual(Array(6).fill([0, ""]));
-      const applied = ends.flatMap(({ out }) => JSON.parse(out) as string[]).sort();
-      expect(applied).toEqual([...MIGRATIONS.slice(count), ...(count > 0 ? [] : FUNCTIONS)]);
-      expect(await ledger()).toEqual(MIGRATIONS);
-      await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0); // a backend outlives its client by a moment
-    },
-    60_000,
-  );
+  ])("%s: each file is applied once, all processes succeed, no lock stays", async (_what, count) => {
+    if (count > 0) await migrate(options(schemaFolder({}, count)));
+    const ends = await Promise.all(Array.from({ length: 6 }, () => endOf(startProcess())));
+    expect(ends.map(({ code, err }) => [code, err])).toEqual(Array(6).fill([0, ""]));
+    const applied = ends.flatMap(({ out }) => JSON.parse(out) as string[]).sort();
+    expect(applied).toEqual([...MIGRATIONS.slice(count), ...(count > 0 ? [] : FUNCTIONS)]);
+    expect(await ledger()).toEqual(MIGRATIONS);
+    await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0); // a backend outlives its client by a moment
+  }, 60_000);
 
   test.each(["SIGKILL", "SIGTERM"] as const)(
-    "OPS-03 a process ended by %s in the middle leaves no lock and no half of a file; the next one goes on",
+    "OPS-03 a process ended by %s midway leaves no lock and no partial file; the next one continues",
     async (signal) => {
       const folder = schemaFolder({
         [nextMigration("slow")]: "create table app.half (id integer); select pg_sleep(60);",
@@ -97,7 +93,7 @@ describe("OPS-05 six processes migrate at once", () => {
 });
 
 describe("OPS-06 ledger and schema disagree", () => {
-  test("the schema is there and the ledger is not: says what to do and changes nothing", async () => {
+  test("a schema without a ledger: the error says what to do and nothing changes", async () => {
     await migrate(options());
     await database.query("drop table app.schema_migrations");
     await expect(migrate(options())).rejects.toMatchObject({
@@ -107,7 +103,7 @@ describe("OPS-06 ledger and schema disagree", () => {
     expect(await database.query("select to_regclass('app.schema_migrations') as ledger")).toEqual([{ ledger: null }]);
   });
 
-  test("one ledger row is lost: the message names the file, and following it repairs the database", async () => {
+  test("a lost ledger row: the error names the file, and following its instructions repairs the database", async () => {
     // Adds a file of its own as the last one, because some of the real files change nothing when applied again.
     const folder = schemaFolder({ [nextMigration("x")]: "create table app.x (id integer);" });
     await migrate(options(folder));
@@ -124,13 +120,13 @@ describe("OPS-06 ledger and schema disagree", () => {
     expect((await migrate(options(folder))).applied).toEqual([]);
   });
 
-  test("a file that was changed after it was applied is refused", async () => {
+  test("a file that changed after it was applied is refused", async () => {
     await migrate(options(schemaFolder({ [nextMigration("x")]: "select 1;" })));
     const folder = schemaFolder({ [nextMigration("x")]: "select 2;" });
     await expect(migrate(options(folder))).rejects.toMatchObject({ reason: "changed" });
   });
 
-  test("a database newer than this build is refused, and a file that fails leaves the earlier ones applied", async () => {
+  test("a database newer than this build is refused, and a failing file leaves the earlier ones applied", async () => {
     const bad = schemaFolder({ [nextMigration("bad")]: "create table app.half (id integer); select 1/0;" });
     await expect(migrate(options(bad))).rejects.toMatchObject({
       reason: "failed",
@@ -148,7 +144,7 @@ describe("files of functions", () => {
   const withAnswer = (text: string) => options(schemaFolder({ "functions/answer.sql": text }));
   const answer = async () => (await database.query<{ answer: number }>("select app.answer() as answer"))[0]?.answer;
 
-  test("a changed text is applied, once; an older build does not put its own back", async () => {
+  test("a changed text is applied once; an older build does not restore its own", async () => {
     expect((await migrate(withAnswer(answers(1)))).applied).toContain("functions/answer");
     const older = withAnswer(answers(1));
     const newer = withAnswer(answers(2));
@@ -159,7 +155,7 @@ describe("files of functions", () => {
     expect(await answer()).toBe(2);
   });
 
-  test("when one of them fails, all functions stay as they were", async () => {
+  test("if one fails, all functions stay unchanged", async () => {
     await migrate(withAnswer(answers(1)));
     const files = { "functions/answer.sql": answers(2), "functions/broken.sql": "select 1/0;" };
     await expect(migrate(options(schemaFolder(files)))).rejects.toMatchObject({
@@ -169,7 +165,7 @@ describe("files of functions", () => {
     expect(await answer()).toBe(1);
   });
 
-  test("a database of a development version is refused, and a process says so", async () => {
+  test("a database of a development version is refused, and processes report it", async () => {
     await migrate(options());
     await database.query("drop table app.schema_functions");
     await database.query("update app.schema_migrations set name = '0001_schema_and_clock' where name like '0001%'");
@@ -179,7 +175,7 @@ describe("files of functions", () => {
   });
 });
 
-test("after a migration nobody but the roles may connect to the database, or create in it", async () => {
+test("after a migration only the application's roles can connect to the database or create in it", async () => {
   await migrate(options());
   const rows = await database.query(
     `select a.privilege_type as privilege, a.grantee::regrole::text as grantee
@@ -193,7 +189,7 @@ test("after a migration nobody but the roles may connect to the database, or cre
   ]);
 });
 
-test("readiness tells a database that is behind, current or newer", async () => {
+test("readiness distinguishes a database that is behind, current or newer", async () => {
   const db = openWeb();
   expect(await schemaStatus(db)).toBe("behind");
   await migrate(options(schemaFolder({}, MIGRATIONS.length - 1)));
@@ -212,7 +208,7 @@ test("readiness tells a database that is behind, current or newer", async () => 
   expect(await schemaStatus(db)).toBe("newer");
 });
 
-test("a migration changes the rows of every tenant, and no process sees them because of that", async () => {
+test("a migration can change the rows of every tenant, and no process can see them because of that", async () => {
   await migrate(options());
   await database.query(
     `with made as (insert into app.tenants (slug, name) select 't' || n, 't' from generate_series(1, 4) n returning id)
@@ -229,7 +225,7 @@ test("a migration changes the rows of every tenant, and no process sees them bec
   expect((await web.query("select name from app.lists")).rows).toEqual([]);
 });
 
-test("a server that is not there is said to be unreachable, without the password", async () => {
+test("a server that cannot be reached is reported as unreachable, without the password", async () => {
   const url = new URL(database.adminUrl);
   url.port = "1";
   const error: Error = await migrate({ ...options(), adminUrl: url.href }).then(

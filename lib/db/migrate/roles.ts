@@ -145,7 +145,7 @@ async function requireRoles(client: pg.Client): Promise<void> {
   if (missing.length > 0) {
     throw new MigrationError(
       "not-allowed",
-      `The login of DATABASE_URL may not create roles, and these are missing: ${missing.join(", ")}. Give it CREATEROLE, or create them by hand.`,
+      `The login of DATABASE_URL cannot create roles, and these are missing: ${missing.join(", ")}. Give it CREATEROLE, or create them manually.`,
     );
   }
 }
@@ -173,7 +173,7 @@ async function againWhileRacing(work: () => Promise<void>): Promise<void> {
       if (code === "42501" && !(error instanceof MigrationError)) {
         throw new MigrationError(
           "not-allowed",
-          `The login of DATABASE_URL may not set up the roles: ${message}.`,
+          `The login of DATABASE_URL cannot set up the roles: ${message}.`,
           error,
         );
       }

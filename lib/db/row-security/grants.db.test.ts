@@ -44,8 +44,8 @@ async function updatable(role: ApplicationRole, table: string): Promise<unknown[
   return rows.map(({ attname }) => attname);
 }
 
-describe("RLS-7 the role that logs people in", () => {
-  test("reads people, sessions, keys and their tenants, and nothing of the work", async () => {
+describe("RLS-7 the role auth", () => {
+  test("reads users, sessions, keys and their tenants, and no jobs", async () => {
     expect(await tablesWith("auth", "SELECT")).toEqual([
       "api_keys",
       "memberships",
@@ -58,7 +58,7 @@ describe("RLS-7 the role that logs people in", () => {
     ]);
   });
 
-  test("is the only one that reads password hashes and key hashes", async () => {
+  test("is the only one that can read password hashes and key hashes", async () => {
     for (const [table, column] of [
       ["users", "password_hash"],
       ["api_keys", "secret_hash"],
@@ -73,9 +73,9 @@ describe("RLS-7 the role that logs people in", () => {
   });
 });
 
-describe("RLS-8 the roles that claim and keep time", () => {
+describe("RLS-8 the roles worker and scheduler", () => {
   test.each(["worker", "scheduler"] as const)(
-    "%s sees every tenant's jobs, and no people, keys or results of work",
+    "%s sees every tenant's jobs, and no users, keys or results",
     async (role) => {
       expect(await attempt(role, "select 1 from app.live_jobs")).toBe(1);
       for (const table of [
@@ -93,7 +93,7 @@ describe("RLS-8 the roles that claim and keep time", () => {
     },
   );
 
-  test("only the worker writes lease numbers, and nobody writes whose job it is", async () => {
+  test("only the worker can write lease numbers, and no role can write a job's id, tenant or run", async () => {
     const writers = [];
     for (const role of APPLICATION_ROLES)
       if ((await updatable(role, "live_jobs")).includes("lease_no")) writers.push(role);
@@ -105,7 +105,7 @@ describe("RLS-8 the roles that claim and keep time", () => {
     }
   });
 
-  test("web changes neither a lease nor what a worker reported", async () => {
+  test("web can change neither a lease nor what a worker reported", async () => {
     const columns = await updatable("web", "live_jobs");
     for (const column of [
       "lease_no",
@@ -121,7 +121,7 @@ describe("RLS-8 the roles that claim and keep time", () => {
     expect(await updatable("web", "job_attempts")).toEqual(["superseded"]);
   });
 
-  test("of the record of what was asked for, only what a waiting job may be changed to can be changed", async () => {
+  test("in jobs, only the columns that an action on a waiting job changes can be updated", async () => {
     const changing: Partial<Record<ApplicationRole, string[]>> = {
       web: ["definition_version", "lane_no", "payload", "priority", "scheduled_for"],
       worker: ["definition_version", "payload", "scheduled_for"],
@@ -136,21 +136,21 @@ describe("RLS-8 the roles that claim and keep time", () => {
 describe("AU-2 audit tables are append-only", () => {
   const AUDIT = ["security_audit", "job_audit"];
 
-  test.each(AUDIT)("%s can be updated or deleted by no role", async (table) => {
+  test.each(AUDIT)("no role can update or delete %s", async (table) => {
     for (const role of APPLICATION_ROLES) {
       expect(await updatable(role, table), role).toEqual([]);
       expect(await tablesWith(role, "DELETE"), role).not.toContain(table);
     }
   });
 
-  test.each(AUDIT)("%s stops the administrator's statements too", async (table) => {
+  test.each(AUDIT)("%s refuses the administrator's statements too", async (table) => {
     for (const text of [`update app.${table} set action = 'x'`, `delete from app.${table}`, `truncate app.${table}`]) {
       await expect(query(text), text).rejects.toMatchObject({ code: "42501" });
     }
     expect(await query(`select action from app.${table}`)).toEqual([{ action: "canary" }]);
   });
 
-  test("every table named audit has the trigger for update, delete and truncate, and it is on", async () => {
+  test("every table named audit has enabled triggers against update, delete and truncate", async () => {
     const rows = await query(`
       select c.relname, t.tgtype & 58 as events, t.tgenabled from pg_class c
       left join pg_trigger t on t.tgrelid = c.oid and t.tgfoid = 'app.refuse_change'::regproc
@@ -172,7 +172,7 @@ describe("roles and their sessions", () => {
     expect(members).toEqual([{ name: "leasehold_migrator" }]);
   });
 
-  test("TENANT-08 FORCE: a function with the owner's rights shows a process no row; a session that migrates sees them", async () => {
+  test("TENANT-08 FORCE: a function with the owner's rights returns no row to a process, and all rows to a migration", async () => {
     const tables = ["jobs", "live_jobs", "lists", "api_keys", "users"];
     const counts = tables.map((table) => `(select count(*)::int from app.${table})`).join(" + ");
     await query(`create function app.rows_of_owner() returns int language sql security definer as 'select ${counts}'`);
@@ -184,19 +184,16 @@ describe("roles and their sessions", () => {
     expect(migrating?.n).toBeGreaterThanOrEqual(3);
   });
 
-  test.each(["web", "auth", "platform"] as const)(
-    "%s gives up waiting, so that a request always ends",
-    async (role) => {
-      const settings = await handles.get(role)?.run(
-        statement(
-          "limits",
-          `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
-                current_setting('idle_in_transaction_session_timeout') as idle`,
-        ),
-      );
-      expect(settings).toEqual([{ statement: "10s", lock: "3s", idle: "15s" }]);
-    },
-  );
+  test.each(["web", "auth", "platform"] as const)("%s has timeouts, so that a request always ends", async (role) => {
+    const settings = await handles.get(role)?.run(
+      statement(
+        "limits",
+        `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+              current_setting('idle_in_transaction_session_timeout') as idle`,
+      ),
+    );
+    expect(settings).toEqual([{ statement: "10s", lock: "3s", idle: "15s" }]);
+  });
 
   const INDEX_SCANS = "enable_bitmapscan=off enable_hashjoin=off enable_mergejoin=off enable_seqscan=off";
 
@@ -206,7 +203,7 @@ describe("roles and their sessions", () => {
     ["web", "jit=off plan_cache_mode=force_custom_plan"],
     ["platform", "jit=off plan_cache_mode=force_custom_plan"],
     ["auth", "jit=off plan_cache_mode=force_custom_plan"],
-  ] as const)("the settings of plans are on the role %s, so that no pooled session needs a SET", async (role, pins) => {
+  ] as const)("planner settings belong to the role %s, so that no pooled session needs SET", async (role, pins) => {
     const settings = await handles.get(role)?.run(
       statement(
         "pins",
@@ -218,8 +215,8 @@ describe("roles and their sessions", () => {
   });
 });
 
-describe("keys of remote workers", () => {
-  test("a tenant's connection neither sees, makes, changes nor ends them, also those of its own tenant", async () => {
+describe("worker keys", () => {
+  test("a tenant's connection cannot see, create, change or revoke one, not even of its own tenant", async () => {
     const [tenant] = await query("select tenant_id as id, created_by as maker from app.api_keys where kind = 'tenant'");
     await query(
       `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, created_by, expires_at, worker_definitions)
@@ -241,7 +238,7 @@ describe("keys of remote workers", () => {
     ).rejects.toMatchObject({ sqlState: "42501" });
   });
 
-  test("K-2 one without a scope, and a tenant's key with one, cannot be stored", async () => {
+  test("K-2 a worker key without a scope and a tenant key with one cannot be stored", async () => {
     const make = (kind: string, definitions: string | null) =>
       query(
         `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, created_by, expires_at, worker_definitions)

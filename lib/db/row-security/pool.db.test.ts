@@ -58,7 +58,7 @@ async function request(db: Database, n: number): Promise<number> {
   return foreign;
 }
 
-test("RLS-10 TENANT-06 20,000 interleaved requests over a pool of 5, one in eleven throwing: no foreign row", async () => {
+test("RLS-10 TENANT-06 20,000 interleaved requests over 5 connections, one in eleven failing, return no foreign row", async () => {
   const db = open(5);
   let foreign = 0;
   await interleave(20_000, 20, async (n) => {
@@ -68,7 +68,7 @@ test("RLS-10 TENANT-06 20,000 interleaved requests over a pool of 5, one in elev
   for (let n = 0; n < 10; n++) expect(await db.run(readLists)).toEqual([]);
 }, 180_000);
 
-test("RLS-10 the same requests over a tenant set for the session leak, so the test above can fail", async () => {
+test("RLS-10 the same requests with the tenant set for the session leak, so the test above can fail", async () => {
   const pool = new pg.Pool({ connectionString: database.urlFor("web"), max: 5 });
   onTestFinished(() => pool.end());
   let foreign = 0;
@@ -81,7 +81,7 @@ test("RLS-10 the same requests over a tenant set for the session leak, so the te
   expect(foreign).toBeGreaterThan(100);
 }, 60_000);
 
-test("RLS-2 after a commit and after a rollback the tenant is empty on the connection, and reads show nothing", async () => {
+test("RLS-2 after commit and rollback the connection has no tenant, and reads return nothing", async () => {
   const db = open(1);
   await withTenant(db, tenantOf(0), (tx) => tx.run(readLists));
   expect(await db.run(readSetting)).toEqual([{ tenant: "" }]);
@@ -91,25 +91,25 @@ test("RLS-2 after a commit and after a rollback the tenant is empty on the conne
   expect(await db.run(readLists)).toEqual([]);
 });
 
-test("DZ-4 one prepared statement under two tenants shows each its own rows", async () => {
+test("DZ-4 one prepared statement returns each tenant its own rows", async () => {
   const db = open(1);
   for (const { tenantId } of [...tenants, ...tenants]) {
     expect(await withTenant(db, tenantId, (tx) => tx.run(readLists))).toEqual([{ tenant_id: tenantId }]);
   }
 });
 
-test("DZ-2 the pool used inside a tenant's transaction shows nothing", async () => {
+test("DZ-2 the pool used inside a tenant's transaction returns no rows", async () => {
   const db = open(2);
   expect(await withTenant(db, tenantOf(0), () => db.run(readLists))).toEqual([]);
 });
 
-test("RLS-1 a tenant id that is none is refused before it reaches the database", async () => {
+test("RLS-1 an invalid tenant id is refused before it reaches the database", async () => {
   for (const bad of ["", "acme", `${tenantOf(0)}' or true --`]) {
     await expect(withTenant(open(1), bad, (tx) => tx.run(readLists))).rejects.toBeInstanceOf(DatabaseError);
   }
 });
 
-test("RLS-1 the tenant is set in one place of the code, and for a transaction only", () => {
+test("RLS-1 the tenant is set in one place of the code, for a transaction only", () => {
   const sources = ["lib", "web", "worker", "scheduler", "admin", "app", "jobs"].flatMap(sourceFiles);
   const setting = sources.filter((file) => readFileSync(file, "utf8").includes("app.current_tenant_id"));
   expect(setting).toEqual(["lib/db/tenant.ts"]);

@@ -100,7 +100,7 @@ const RULES: Readonly<Record<string, string>> = {
   "a policy is for everybody": `
     select c.relname || '.' || p.polname as what from pg_policy p join pg_class c on c.oid = p.polrelid
     where p.polroles = array[0::oid]`,
-  "a partition is granted to somebody without row security of its own": `
+  "a partition has grants without row security of its own": `
     select c.relname as what from ${TABLES} and c.relispartition and not (c.relrowsecurity and c.relforcerowsecurity)
       and exists (select 1 from aclexplode(c.relacl) g where g.grantee <> c.relowner)`,
   "has no tenant_id and is not on the reviewed list": `

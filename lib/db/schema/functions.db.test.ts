@@ -7,7 +7,7 @@ const { migrations, functions } = readSchemaFiles();
 const DEFINES = /^create (?:or replace )?(?:function|procedure) app\.(\w+)/gm;
 const definedIn = (text: string) => [...text.matchAll(DEFINES)].map(([, name]) => name ?? "");
 
-test("each function of schema app comes from exactly one file", async () => {
+test("each function of schema app is in exactly one file", async () => {
   const rows = await database.query<{ name: string }>(
     "select proname as name from pg_proc where pronamespace = 'app'::regnamespace order by 1",
   );
@@ -15,7 +15,7 @@ test("each function of schema app comes from exactly one file", async () => {
   expect(defined.toSorted()).toEqual(rows.map(({ name }) => name));
 });
 
-test("no numbered migration calls a function whose text may change", () => {
+test("no numbered migration calls a function whose text can change", () => {
   const repeatable = functions.flatMap(({ sql }) => definedIn(sql));
   expect(repeatable.length).toBeGreaterThan(30);
   for (const { name, sql } of migrations) {
@@ -28,7 +28,7 @@ test("no numbered migration calls a function whose text may change", () => {
   }
 });
 
-test("files of functions may be applied at any time: each creates or replaces, and sets all rights", async () => {
+test("files of functions can be applied at any time: each creates or replaces, and sets all rights", async () => {
   for (const { name, sql } of functions) {
     expect(sql, name).not.toMatch(/^create (?!or replace function)/m);
     for (const one of definedIn(sql))

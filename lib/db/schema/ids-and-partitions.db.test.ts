@@ -32,8 +32,8 @@ async function daysOf(parent: string): Promise<Day[]> {
   });
 }
 
-describe("ids are UUIDs of version 7", () => {
-  test("version, variant and time are where RFC 9562 puts them", async () => {
+describe("version 7 ids", () => {
+  test("have version, variant and time where RFC 9562 places them", async () => {
     const before = Date.now();
     const rows = await query("select app.new_id()::text as id from generate_series(1, 1000)");
     for (const { id } of rows) {
@@ -43,7 +43,7 @@ describe("ids are UUIDs of version 7", () => {
     }
   });
 
-  test("they are distinct and rise with the microsecond", async () => {
+  test("are distinct and ascend with the microsecond", async () => {
     const [row] = await query(`
       with made as materialized (select n, app.new_id() as id from generate_series(1, 20000) n)
       select count(distinct id)::int as distinct_ids,
@@ -52,7 +52,7 @@ describe("ids are UUIDs of version 7", () => {
     expect(row).toEqual({ distinct_ids: 20_000, falling: 0 });
   });
 
-  test("those of a batch are of the same form, and rise in their order", async () => {
+  test("have the same form in a batch and ascend in its order", async () => {
     const [row] = await query(`
       select count(distinct id)::int as distinct_ids,
         count(*) filter (where id <= previous or id is null)::int as falling,
@@ -64,7 +64,7 @@ describe("ids are UUIDs of version 7", () => {
     expect(row).toEqual({ distinct_ids: 5000, falling: 0, odd: 0, now: true });
   });
 
-  test("they follow the real clock, whatever a test does with the clock of decisions", async () => {
+  test("follow the real clock, whatever a test does to app.now()", async () => {
     await database.moveClock(40 * 86_400_000);
     const [row] = await query("select app.new_id() < app.id_floor(clock_timestamp() + interval '1 minute') as today");
     await database.moveClock(0);
@@ -87,9 +87,9 @@ describe("ids are UUIDs of version 7", () => {
   });
 });
 
-describe("days of the partitioned tables", () => {
+describe("partitions by day", () => {
   test.each(["jobs", "job_attempts", "job_logs"])(
-    "%s: yesterday to seven days ahead, without a gap",
+    "%s has yesterday to seven days ahead, without a gap",
     async (parent) => {
       const days = await daysOf(parent);
       expect(days).toHaveLength(9);
@@ -104,13 +104,13 @@ describe("days of the partitioned tables", () => {
     },
   );
 
-  test("the three tables are cut at the same ids", async () => {
+  test("the three tables have the same partition bounds", async () => {
     const bounds = async (parent: string) => (await daysOf(parent)).map(({ from, to }) => [from, to]);
     expect(await bounds("job_attempts")).toEqual(await bounds("jobs"));
     expect(await bounds("job_logs")).toEqual(await bounds("jobs"));
   });
 
-  test("the scheduler makes days ahead, once, and within reason", async () => {
+  test("the scheduler creates days ahead once, within limits", async () => {
     expect(await ensure(7)).toEqual([{ made: 0 }]);
     expect(await ensure(9)).toEqual([{ made: 6 }]);
     expect(await ensure(9)).toEqual([{ made: 0 }]);
@@ -118,7 +118,7 @@ describe("days of the partitioned tables", () => {
     await expect(ensure(-1)).rejects.toBeInstanceOf(DatabaseError);
   });
 
-  test("two schedulers at once make each day once", async () => {
+  test("concurrent schedulers create each day once", async () => {
     const other = openDatabase({
       prepare: true,
       url: database.urlFor("scheduler"),
@@ -135,14 +135,14 @@ describe("days of the partitioned tables", () => {
     expect(made.flat().reduce((sum, row) => sum + row.made, 0)).toBe(9);
   });
 
-  test("new days get no grant, so they can only be reached through their parent", async () => {
+  test("new days have no grants, so they are accessed through their parent only", async () => {
     const rows = await query(
       "select relname from pg_class where relnamespace = 'app'::regnamespace and relispartition and relkind = 'r' and relacl is not null",
     );
     expect(rows).toEqual([]);
   });
 
-  test("a row that no day covers is kept in the DEFAULT partition, and the scheduler can count it", async () => {
+  test("a row of a missing day is kept in the DEFAULT partition, and the scheduler can count it", async () => {
     const count = statement("strays", "select app.default_partition_rows() as rows");
     expect(await scheduler.run(count)).toEqual([{ rows: 0 }]);
     await query(`insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body)
@@ -150,7 +150,7 @@ describe("days of the partitioned tables", () => {
     expect(await scheduler.run(count)).toEqual([{ rows: 1 }]);
   });
 
-  test("no other role may make days or count strays", async () => {
+  test("no other role can create days or count rows of the DEFAULT partition", async () => {
     const web = openDatabase({
       prepare: true,
       url: database.urlFor("web"),

@@ -46,11 +46,11 @@ async function actual(): Promise<Shape> {
   return shape;
 }
 
-test("the drizzle schema names every table and column of the database, and none that is not there", async () => {
+test("the Drizzle schema has exactly the tables and columns of the database", async () => {
   expect(declared()).toEqual(await actual());
 });
 
-test("the comparison fails for a column that only the database has", async () => {
+test("the comparison fails for a column that exists only in the database", async () => {
   await database.query("alter table app.lists add column only_here text");
   expect(declared()).not.toEqual(await actual());
   await database.query("alter table app.lists drop column only_here");

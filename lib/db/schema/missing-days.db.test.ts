@@ -50,7 +50,7 @@ async function whileLeading(until: () => Promise<boolean>): Promise<void> {
 }
 
 describe("missing partitions", () => {
-  test("a job enqueued after ten days without a scheduler is kept, and the next leader makes every day and moves it", async () => {
+  test("a job enqueued after ten days without a scheduler is kept, and the next leader creates every day and moves it", async () => {
     const scope = await make.tenant();
     const done = await make.runningJob(scope);
     await settleAttempts(make.worker, [succeeded(done)]);
@@ -72,7 +72,7 @@ describe("missing partitions", () => {
     expect(await strays()).toBe(0);
   });
 
-  test("a day that fails is reported and stops no other day", async () => {
+  test("a day that fails is reported and does not stop the others", async () => {
     const name = `jobs_${await stamp(2)}`;
     await database.query(`create table app.${name} (in_the_way int)`);
     onTestFinished(async () => void (await database.query(`drop table if exists app.${name}`)));
@@ -84,13 +84,13 @@ describe("missing partitions", () => {
     expect(await makeDays(make.scheduler)).toEqual({ made: 1, moved: 0, failed: [] });
   });
 
-  test("migrate makes the days, also when no migration is left to apply", async () => {
+  test("migrate creates the days, even without a pending migration", async () => {
     await migrate({ adminUrl: database.adminUrl, secret: database.secret, log: () => {} });
     expect(await partitionProblem(make.scheduler)).toBeNull();
     expect(await dayNames()).toHaveLength(27);
   });
 
-  test("a new day has the columns, constraints, indexes and policies of its neighbours", async () => {
+  test("a new day has the same columns, constraints, indexes and policies as the others", async () => {
     await makeDays(make.scheduler);
     const shape = async (name: string) => {
       const [row] = await database.query(
@@ -108,7 +108,7 @@ describe("missing partitions", () => {
       expect(await shape(`${parent}_${await stamp(1)}`)).toEqual(await shape(`${parent}_default`));
   });
 
-  test("a session that reads the jobs for long delays the days, and no enqueue by more than a second", async () => {
+  test("a session that reads jobs for long delays the days, and no enqueue by more than a second", async () => {
     const scope = await make.tenant();
     const { key: definitionKey } = await make.definition();
     const reader = new pg.Client({ connectionString: database.adminUrl });

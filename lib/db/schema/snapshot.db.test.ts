@@ -7,13 +7,13 @@ import { dumpSchema } from "./dump.fixture";
 const database = await testDatabase();
 const file = fileURLToPath(new URL("../../../drizzle/schema.snapshot.txt", import.meta.url));
 
-test("the schema is the one in drizzle/schema.snapshot.txt (UPDATE_SNAPSHOT=1 writes it anew)", async () => {
+test("the schema equals drizzle/schema.snapshot.txt (UPDATE_SNAPSHOT=1 rewrites it)", async () => {
   const dump = await dumpSchema(database.adminUrl);
   if (process.env.UPDATE_SNAPSHOT === "1") writeFileSync(file, dump);
   expect(dump).toBe(readFileSync(file, "utf8"));
 });
 
-test("the dump changes with a column, a grant, a policy, an index, a trigger and a function", async () => {
+test("the dump changes with a column, a grant, a policy, an index, a trigger or a function", async () => {
   const before = await dumpSchema(database.adminUrl);
   for (const [change, undo] of [
     ["alter table app.lists add column x text", "alter table app.lists drop column x"],

@@ -17,7 +17,7 @@ function masked(text: Buffer, secrets: string[], pieces: number): string {
   return Buffer.concat([...parts, redactor.flush()]).toString("latin1");
 }
 
-test("a secret is masked wherever the pieces are cut, and all other bytes stay as they are", () => {
+test("a secret is masked wherever the stream is split, and all other bytes are unchanged", () => {
   const noise = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
   const text = Buffer.concat([noise, Buffer.from("hunter2-hunter2hunter2"), noise, Buffer.from("hunter")]);
   const expected = `${noise.toString("latin1")}[redacted]-[redacted]${noise.toString("latin1")}hunter`;
@@ -59,7 +59,7 @@ async function ran(run: (ctx: HandlerContext<unknown>) => Promise<unknown>, chan
 }
 const bind = (ctx: HandlerContext<unknown>) => ({ artifact: ctx.artifact, signal: ctx.signal });
 
-test("a handler keeps text, bytes and streams, and gets size and SHA-256 of what is stored", async () => {
+test("a handler stores text, bytes and streams, and gets the stored size and SHA-256", async () => {
   const big = Buffer.alloc(600 * 1024, "0123456789");
   const { outcome, files } = await ran(async (ctx) => {
     const text = await ctx.artifact("text.txt", "grüße");
@@ -89,14 +89,14 @@ test("a handler keeps text, bytes and streams, and gets size and SHA-256 of what
   expect([...files.values()][1]?.chunks).toEqual([262144, 262144, 90112]);
 });
 
-test("known secrets are masked in artifacts, and the attempt says so; what only looks like one stays", async () => {
+test("known secrets are masked in artifacts and the attempt logs it; text that only resembles a secret is kept", async () => {
   const content = "password=letmein token hunter2";
   const { files, logs } = await ran((ctx) => ctx.artifact("a", content), { secrets: ["hunter2"] });
   expect(files.get("a")?.bytes.toString()).toBe("password=letmein token [redacted]");
   expect(logs).toEqual([{ level: "warn", text: 'Artifact "a" was changed: secrets are masked.' }]);
 });
 
-test("an artifact that was begun and not ended fails the attempt and is deleted", async () => {
+test("an artifact that is not ended fails the attempt and is deleted", async () => {
   const { outcome, files, discarded } = await ran(async (ctx) => ctx.artifact("lost").write(Buffer.alloc(300_000)));
   expect(outcome).toMatchObject({
     kind: "failed",
@@ -106,7 +106,7 @@ test("an artifact that was begun and not ended fails the attempt and is deleted"
   expect([files.size, discarded]).toEqual([0, ["1"]]);
 });
 
-test("a name is used once, and a quota fails the attempt for good", async () => {
+test("a name can be used once, and a full quota fails the attempt permanently", async () => {
   const twice = await ran(async (ctx) => {
     await ctx.artifact("a", "1");
     await ctx.artifact("a", "2");
@@ -118,7 +118,7 @@ test("a name is used once, and a quota fails the attempt for good", async () => 
   expect(full.logs[0]?.text).toContain('Artifact "full" is not kept');
 });
 
-test("a stopped attempt writes nothing more", async () => {
+test("a stopped attempt writes no further bytes", async () => {
   const { outcome, files } = await ran(async (ctx) => {
     const writer = ctx.artifact("a");
     await writer.write("1");

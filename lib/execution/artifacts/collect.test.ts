@@ -33,7 +33,7 @@ async function ran(lines: string, { quota, ...changes }: Partial<RunContext> & {
   };
 }
 
-test("the files of artifacts/ and those named on fd 3 are kept, whatever the exit code", async () => {
+test("the files of artifacts/ and those named on fd 3 are stored, for any exit code", async () => {
   const lines = `mkdir -p artifacts/sub; echo one >artifacts/a.txt; echo two >artifacts/sub/b; echo three >other
     echo '{"type":"artifact","name":"renamed.csv","path":"./other"}' >&3
     echo '{"type":"artifact","path":"artifacts/a.txt","name":"first"}' >&3`;
@@ -45,23 +45,23 @@ test("the files of artifacts/ and those named on fd 3 are kept, whatever the exi
   expect([late.outcome.kind, late.files]).toEqual(["timeout", files]);
 });
 
-test("links and special files are not kept, and the attempt says so", async () => {
+test("links and special files are skipped, and the attempt logs it", async () => {
   const { outcome, files, logs } = await ran(`mkdir artifacts; cd artifacts; echo x >file; ln -s /etc/passwd link
     ln -s /etc folder; mkfifo pipe`);
   expect([outcome.kind, files]).toEqual(["succeeded", { file: "x\n" }]);
   expect(logs.toSorted()).toEqual(
-    ["folder", "link", "pipe"].map((name) => `artifacts/${name} is not kept: it is no regular file`),
+    ["folder", "link", "pipe"].map((name) => `artifacts/${name} is not kept: it is not a regular file`),
   );
 });
 
 test.each([
   ["a link to the folder", `mkdir real; echo x >real/f; ln -s real out`, "out/f", "no folder"],
-  ["a link", `ln -s /etc/passwd out`, "out", "no regular file"],
-  ["a second name of a file", `echo x >a; ln a out`, "out", "no regular file"],
+  ["a link", `ln -s /etc/passwd out`, "out", "not a regular file"],
+  ["a second name of a file", `echo x >a; ln a out`, "out", "not a regular file"],
   ["a path out of the folder", `true`, "../../etc/passwd", "must not contain"],
-  ["a file that is not there", `true`, "nothing", "no such file"],
+  ["a file that is not there", `true`, "nothing", "does not exist"],
   ["no path", `true`, "", "no folder"],
-])("%s on fd 3 fails the job: nothing is lost silently", async (_what, lines, path, why) => {
+])("%s on fd 3 fails the job, so that no file is lost silently", async (_what, lines, path, why) => {
   const { outcome, files } = await ran(`${lines}; echo '{"type":"artifact","name":"wanted","path":"${path}"}' >&3`);
   expect(outcome).toMatchObject({ kind: "failed", errorType: "internal", retryable: false });
   expect(JSON.stringify(outcome)).toContain('artifacts are not kept: \\"wanted\\"');
@@ -69,7 +69,7 @@ test.each([
   expect(files).toEqual({});
 });
 
-test("files that are named beyond their bounds fail the job, which names the first ones", async () => {
+test("named files beyond the limits fail the job, with the first ones in the error", async () => {
   const lines = `echo x >a; long=$(printf '%05000d' 0)
     echo "{\\"type\\":\\"artifact\\",\\"path\\":\\"$long\\"}" >&3
     echo "{\\"type\\":\\"artifact\\",\\"name\\":\\"far\\",\\"path\\":\\"$long\\"}" >&3
@@ -85,7 +85,7 @@ test("files that are named beyond their bounds fail the job, which names the fir
   expect(JSON.stringify(many.outcome)).toContain("too many files are named");
 });
 
-test("a file over the quota fails a job that succeeded, is named by one that failed, and takes no other with it", async () => {
+test("a file over the quota fails a successful job, is logged by a failed one, and does not affect other files", async () => {
   const lines = "mkdir artifacts; head -c 100 /dev/zero >artifacts/big; echo x >artifacts/a";
   const over = await ran(lines, { quota: 50 });
   expect(over.outcome).toMatchObject({
@@ -99,7 +99,7 @@ test("a file over the quota fails a job that succeeded, is named by one that fai
   expect(failed.logs).toContain('artifacts are not kept: "big" (the quota is full)');
 });
 
-test("a name that cannot be kept fails the job; more than 1,000 files or folders do as well", async () => {
+test("an invalid name fails the job; so do more than 1,000 files or folders", async () => {
   const newline = await ran(`mkdir artifacts; echo x >"artifacts/a\nb"`);
   expect(JSON.stringify(newline.outcome)).toContain("control or invisible character");
   const many = await ran("mkdir artifacts; i=0; while [ $i -lt 1001 ]; do : >artifacts/$i; i=$((i+1)); done");
@@ -108,7 +108,7 @@ test("a name that cannot be kept fails the job; more than 1,000 files or folders
   expect(JSON.stringify(folders.outcome)).toContain("more than 1000 entries");
 });
 
-test("a lost lease is the outcome, and secrets are masked in files", async () => {
+test("a lost lease is the outcome during collection, and secrets are masked in files", async () => {
   const store = { ...memoryArtifacts().store, append: () => Promise.reject(new AttemptLostError()) };
   const lost = await ran("mkdir artifacts; echo x >artifacts/a", { artifacts: store });
   expect(lost.outcome).toEqual({ kind: "lease_lost" });
@@ -116,7 +116,7 @@ test("a lost lease is the outcome, and secrets are masked in files", async () =>
   expect(masked.files).toEqual({ a: "my [redacted]\n" });
 });
 
-test("a command that a handler runs keeps its files for the same attempt", async () => {
+test("a command run by a handler stores its files for the same attempt", async () => {
   const kept = memoryArtifacts();
   const task = await shellCommand(folder, "task", "mkdir artifacts; echo x >artifacts/from-command");
   const registry = await registryOf(folder, { task });
@@ -135,7 +135,7 @@ test("a command that a handler runs keeps its files for the same attempt", async
   expect([...kept.files.keys()]).toEqual(["from-handler", "from-command"]);
 });
 
-test("a folder of very many files is read no further than the entries that are looked at", async () => {
+test("a folder with very many files is read only up to the limit", async () => {
   const full = join(folder.root, "full");
   await mkdir(full);
   for (let at = 0; at < 30; at += 1) await writeFile(join(full, `${at}`), "");

@@ -73,8 +73,8 @@ export async function collectFiles(collection: Collection): Promise<Unkept[]> {
 
 const notKept = (entry: string): string =>
   entry === ""
-    ? `${FOLDER} is not kept: it is no folder that can be read`
-    : `${FOLDER}/${entry} is not kept: it is no regular file`;
+    ? `${FOLDER} is not kept: it is not a readable folder`
+    : `${FOLDER}/${entry} is not kept: it is not a regular file`;
 
 /**
  * Holds the working folder open during `work`. A command cannot replace it, because its parent folder belongs to the
@@ -107,11 +107,11 @@ async function openFile(root: OpenFolder, path: string): Promise<FileHandle> {
 }
 
 async function openPlainFile(at: string): Promise<FileHandle> {
-  if (!isPlainFile(await lstat(at).catch(unreadable))) throw new Error("it is no regular file");
+  if (!isPlainFile(await lstat(at).catch(unreadable))) throw new Error("it is not a regular file");
   const handle = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(unreadable);
   if (isPlainFile(await handle.stat())) return handle;
   await handle.close();
-  throw new Error("it is no regular file");
+  throw new Error("it is not a regular file");
 }
 
 // A file with a second name may belong to another user: a command can link it without being able to read it.
@@ -122,7 +122,7 @@ const codeOf = (error: unknown): string =>
 
 function unreadable(error: unknown): never {
   const code = codeOf(error);
-  if (code === "ENOENT") throw new Error("there is no such file");
+  if (code === "ENOENT") throw new Error("the file does not exist");
   if (code === "ENOTDIR" || code === "link") throw new Error("its path leads through something that is no folder");
   throw new Error(`it cannot be read (${code})`);
 }

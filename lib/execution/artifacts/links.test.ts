@@ -33,7 +33,7 @@ const TARGETS = ["full", "empty", "file", "nothing", "full/sub", "full/f"];
 const SYSTEM = ["/etc", "/root", "/proc/1/fd", "/etc/passwd", "/nothing"];
 const frame = (path: string) => `echo '{"type":"artifact","name":"wanted","path":"${path}"}' >&3`;
 
-describe("what an attempt says does not depend on what lies behind a link", () => {
+describe("what an attempt reports does not depend on the target of a link", () => {
   test.each([
     ["the folder artifacts/", (target: string) => `ln -s '${target}' artifacts`],
     ["a folder in it", (target: string) => `mkdir artifacts; ln -s '${target}' artifacts/sub`],
@@ -43,7 +43,7 @@ describe("what an attempt says does not depend on what lies behind a link", () =
       "the folder artifacts/ of a named file",
       (target: string) => `ln -s '${target}' artifacts; ${frame("artifacts/file")}`,
     ],
-  ])("in the place of %s", async (_place, lines) => {
+  ])("in place of %s", async (_place, lines) => {
     const targets = [...TARGETS.map((name) => join(foreign, name)), ...SYSTEM];
     const first = await seen(lines(targets[0] ?? ""));
     expect(first.files).toEqual([]);
@@ -51,7 +51,7 @@ describe("what an attempt says does not depend on what lies behind a link", () =
   });
 });
 
-test("a folder that becomes a link while files are kept gives no file behind the link away", async () => {
+test("a folder that is replaced by a link during collection exposes no file behind the link", async () => {
   const work = join(folder.root, "work");
   await mkdir(join(work, "artifacts/sub"), { recursive: true });
   await writeFile(join(work, "artifacts/sub/file"), "own");

@@ -85,7 +85,7 @@ const HOSTILE: readonly (readonly [what: string, pieces: () => Iterable<Buffer>]
   ["progress", () => times(200, (n) => line({ type: "progress", percent: 1, message: long(n) }))],
 ];
 
-describe("a worker holds about two megabytes at most of what a command sends on fd 3", () => {
+describe("a worker keeps at most about two megabytes of what a command sends on fd 3", () => {
   beforeAll(async () => {
     for (const [, pieces] of HOSTILE.slice(0, 4)) await heldAfter([...pieces()].slice(0, 5));
   });
@@ -96,7 +96,7 @@ describe("a worker holds about two megabytes at most of what a command sends on 
     expect(held).toBeLessThan(MOST_HELD);
   });
 
-  test.each(["{}", "[]", '{"a":1}', '"a"'])("rows of many %s that nobody takes", async (bit) => {
+  test.each(["{}", "[]", '{"a":1}', '"a"'])("rows of many %s that are not read", async (bit) => {
     const rows = new RowChannel();
     const held = await heldAfter(
       times(300, () => sent("row", list(bit, MOST_ROW_CHARS))),
@@ -107,7 +107,7 @@ describe("a worker holds about two megabytes at most of what a command sends on 
   });
 });
 
-describe("the artifacts of an attempt hold no bytes", () => {
+describe("the artifacts of an attempt keep no bytes in memory", () => {
   const kept: ArtifactStore = {
     begin: async () => "1",
     append: async () => {},

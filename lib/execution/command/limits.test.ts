@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-test("SUBPROC-05 signals never go to a group that is unknown, our own, or gone", async () => {
+test("SUBPROC-05 signals are never sent to an unknown group, the worker's own, or one that ended", async () => {
   const options = { mark: "/nowhere", searchesMarks: false };
   for (const pid of [0, 1, -1, Number.NaN, undefined as unknown as number]) {
     expect(() => new ProcessGroup(pid, options)).toThrow(RangeError);
@@ -40,7 +40,7 @@ test("SUBPROC-05 signals never go to a group that is unknown, our own, or gone",
   expect(await group.kill(1000)).toBe(true);
 });
 
-test("where no working folder can be made, the job is given back unspent, and the worker knows", async () => {
+test("a job without a working folder is released unspent, and the worker learns of it", async () => {
   const registry = await registryOf(folder, { task: await shellCommand(folder, "task", "true") }, "plain");
   const file = join(folder.root, "a file in its place");
   await writeFile(file, "");
@@ -57,7 +57,7 @@ test("where no working folder can be made, the job is given back unspent, and th
   expect([registry.preparation.problem, changes]).toEqual([null, 2]);
 });
 
-test("a command whose preparation the database interrupts is given back unspent", async () => {
+test("a command whose preparation fails in the database is released unspent", async () => {
   const cat = { binary: "/bin/cat", argv: ["{f}"], placeholders: { f: { type: "provider_path", path_from: "path" } } };
   const registry = await registryOf(folder, { cat }, "plain");
   for (const kind of ["unavailable", "timeout", "retryable"] as const) {
@@ -67,20 +67,20 @@ test("a command whose preparation the database interrupts is given back unspent"
   }
 });
 
-test("SUBPROC-10 binary output neither breaks the job nor what is stored", async () => {
+test("SUBPROC-10 binary output breaks neither the job nor what is stored", async () => {
   const { outcome, output } = await runShell(folder, `head -c 4096 /dev/urandom; printf 'a\\000b\\377\\376' >&2`);
   expect(outcome.kind).toBe("succeeded");
   expect(output.stderrTail).toBe("a\ufffdb\ufffd\ufffd");
   expect(storable(output.stdoutTail)).toBe(output.stdoutTail);
 });
 
-test("SUBPROC-11 the last line without a newline and the states of a progress bar are kept", async () => {
+test("SUBPROC-11 a last line without a newline and the states of a progress bar are kept", async () => {
   const { output } = await runShell(folder, `printf '\\rp 1%%\\rp 2%%' >&2; printf last`);
   expect(output.stdoutTail).toBe("last");
   expect(output.stderrTail).toBe("\rp 1%\rp 2%");
 });
 
-test("SUBPROC-13 arguments that are too large are refused before a process starts", async () => {
+test("SUBPROC-13 too large arguments are refused before a process starts", async () => {
   const script = await writeProgram(folder, "bin/args", "#!/bin/sh\necho $#\n");
   const entry = { binary: script, env: { BIG: "{big}" }, placeholders: { big: { type: "text", max_length: 65_536 } } };
   const many = { binary: script, argv: Array(1000).fill("x".repeat(3000)) };
@@ -97,7 +97,7 @@ test("SUBPROC-13 arguments that are too large are refused before a process start
   expect(withNul.outcome).toMatchObject({ errorType: "invalid_input" });
 });
 
-test("SUBPROC-15 a command that does not read its input is judged by its exit code", async () => {
+test("SUBPROC-15 a command that does not read its input ends with its own exit code", async () => {
   const lines = { none: "exit 0", some: "head -c1 >/dev/null; exit 4" };
   const entries: Record<string, unknown> = {};
   for (const [key, script] of Object.entries(lines)) {
@@ -109,7 +109,7 @@ test("SUBPROC-15 a command that does not read its input is judged by its exit co
   expect((await executeCommand(registry, "some", args, testContext().ctx)).output.exitCode).toBe(4);
 });
 
-test("SUBPROC-18 a program that was exchanged after the worker started is not run", async () => {
+test("SUBPROC-18 a program replaced after the worker's start is not run", async () => {
   const registry = await registryOf(folder, { task: await shellCommand(folder, "swap", "echo good") });
   const path = await writeProgram(folder, "bin/swap", "#!/bin/sh\necho evil\n");
   await chmod(path, 0o757);
@@ -130,12 +130,12 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
   },
 );
 
-test("SUBPROC-21 a time limit beyond what setTimeout can hold does not fire at once", async () => {
+test("SUBPROC-21 a time limit longer than setTimeout supports does not fire at once", async () => {
   const { outcome } = await runShell(folder, "sleep 0.1", { timeoutSeconds: 3_000_000 });
   expect(outcome.kind).toBe("succeeded");
 });
 
-test("R-8 a gigabyte of output is drained, counted and kept as head and tail", { timeout: 30_000 }, async () => {
+test("R-8 a gigabyte of output is drained, counted and stored as head and tail", { timeout: 30_000 }, async () => {
   const before = process.memoryUsage().rss;
   const size = 200 * 1024 * 1024;
   const { outcome, output } = await runShell(folder, `yes 0123456789abcde | head -c ${size}`);
@@ -146,12 +146,12 @@ test("R-8 a gigabyte of output is drained, counted and kept as head and tail", {
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
 });
 
-test.runIf(isRoot)("CM-6 as root a command runs as an unprivileged user", async () => {
+test.runIf(isRoot)("CM-6 under root a command runs as an unprivileged user", async () => {
   const { output } = await runShell(folder, "touch own && echo wrote; touch /var/lib/x || echo refused");
   expect(output.stdoutTail).toBe("wrote\nrefused\n");
 });
 
-test("CM-6 limits of the entry hold", async () => {
+test("CM-6 the limits of the entry are enforced", async () => {
   const entry = {
     ...(await shellCommand(folder, "limited", "ulimit -c; ulimit -n; head -c 5000000 /dev/zero >big || echo full")),
     limits: { open_files: 64, file_size_mb: 1 },
@@ -162,7 +162,7 @@ test("CM-6 limits of the entry hold", async () => {
   expect(output.stdoutTail).toEqual(expected);
 });
 
-test("a job's working folder is its own and is removed, whatever the job does to it", async () => {
+test("a job has its own working folder, which is removed whatever the job does to it", async () => {
   let seen = "";
   const lines = "pwd; mkdir -p a/b && touch a/b/c && chmod 0 a/b a; echo text > result.txt";
   const { output } = await runShell(folder, lines, {
@@ -175,7 +175,7 @@ test("a job's working folder is its own and is removed, whatever the job does to
   await until("no other is there", () => readdirSync(join(folder.shared, "work")).length === 0);
 });
 
-test("a second process of the same group of jobs is not touched by the end of the first", async () => {
+test("the end of one command does not affect another one with the same isolation", async () => {
   const registry = await registryOf(
     folder,
     {

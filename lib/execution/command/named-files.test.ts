@@ -7,7 +7,7 @@ function named(...files: Parameters<NamedFiles["add"]>[0][]) {
   return list.all;
 }
 
-test("a file within the bounds stays as it was named", () => {
+test("a file within the limits is kept as named", () => {
   const file = { name: "é".repeat(200), path: "p".repeat(4096), contentType: "text/plain" };
   expect(named(file)).toEqual([file]);
 });
@@ -18,11 +18,11 @@ test.each([
   [{ name: "", path: "" }, { name: "", path: "" }, "no name"],
   [{ name: "n", path: "é".repeat(2049) }, { name: "n", path: "" }, "path that is too long"],
   [{ name: "n", path: "p", contentType: "t".repeat(251) }, { name: "n", path: "p" }, "content type that is too long"],
-])("a file beyond them stays with its reason (%#)", (file, kept, problem) => {
+])("a file beyond the limits is kept with the reason (%#)", (file, kept, problem) => {
   expect(named(file)).toEqual([{ ...kept, problem: expect.stringContaining(problem) }]);
 });
 
-test("files beyond their number or their size together are refused by one more, and the first ones stay", () => {
+test("more files than allowed by number or total size are refused with one entry, and the first ones are kept", () => {
   const small = named(...Array.from({ length: 1500 }, (_, n) => ({ name: `${n}`, path: `${n}` })));
   expect(small).toHaveLength(1001);
   expect(small.slice(0, 1000).every(({ problem }) => problem === undefined)).toBe(true);

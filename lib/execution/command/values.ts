@@ -48,7 +48,7 @@ export async function textOf(name: string, placeholder: PlaceholderSpec, ctx: Va
   if (placeholder.type === "int") return integer(source, value, placeholder);
   if (typeof value !== "string") throw new ArgumentError(source, "must be a string");
   if (value.includes("\0")) throw new ArgumentError(source, "holds a NUL character");
-  if (!isWellFormed(value)) throw new ArgumentError(source, "holds a broken character");
+  if (!isWellFormed(value)) throw new ArgumentError(source, "contains an invalid character");
   return placeholder.type === "file" ? fileInFolder(source, value, ctx.folder) : text(source, value, placeholder);
 }
 

@@ -12,7 +12,7 @@ function recorded() {
   return { run: new HandlerRun(ctx, {}), shown };
 }
 
-test("a command's progress never makes the job's run backwards, before and after the handler's own", () => {
+test("a command's progress never moves the job's progress backwards, before and after the handler's own", () => {
   const { run, shown } = recorded();
   run.showCommand(80, "first command");
   run.showCommand(10, "second command");

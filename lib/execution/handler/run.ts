@@ -98,7 +98,7 @@ export class HandlerRun implements ContextSource {
   }
 
   check(): void {
-    if (this.#isOver) throw new AttemptStoppedError("it is over");
+    if (this.#isOver) throw new AttemptStoppedError("it has ended");
   }
 
   /** Shows the progress that the handler reports; never less than its commands have shown. */

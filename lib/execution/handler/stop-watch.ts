@@ -75,7 +75,7 @@ export class StopWatch {
     this.#reason = reason;
     this.#abort?.abort(reason);
     const grace = reason === "lease-lost" ? 0 : this.#ctx.killGraceSeconds;
-    const giveUp = () => this.#onOver(this.outcome("the handler did not stop in its grace period and was left behind"));
+    const giveUp = () => this.#onOver(this.outcome("the handler did not stop in its grace period and was abandoned"));
     this.#timers ??= [];
     this.#timers.push(startTimer(grace, giveUp));
   }

@@ -69,7 +69,7 @@ export class AttemptCapture {
   }
 
   #tellLeftOut(name: string, { leftOut, bytes }: CapturedStream): void {
-    if (leftOut > 0) this.#ctx.onLog("warn", `The log leaves out ${leftOut} of ${bytes} bytes of ${name}.`);
+    if (leftOut > 0) this.#ctx.onLog("warn", `${leftOut} of ${bytes} bytes of ${name} are not in the log.`);
   }
 
   #stream(name: OutputStream): StreamCapture {

@@ -11,7 +11,7 @@ const none = secretForms([]);
 const isWellFormed = (text: string) => !/\p{Surrogate}/u.test(text);
 
 test.each([99, 100, 101, 300, 1])(
-  "SUBPROC-08 the tail of chunks of %i bytes is the true suffix, never longer than the cap",
+  "SUBPROC-08 the tail of chunks of %i bytes is the true suffix, at most as long as the limit",
   (size) => {
     const text = Array.from({ length: 1000 }, (_unused, index) => String(index % 10)).join("");
     const tail = new TailBuffer(100);
@@ -24,7 +24,7 @@ test.each([99, 100, 101, 300, 1])(
   },
 );
 
-test.each([-3, -2, -1, 0, 1, 2, 3])("PAYLOAD-03 characters of four bytes at a cap moved by %i", (offset) => {
+test.each([-3, -2, -1, 0, 1, 2, 3])("PAYLOAD-03 characters of four bytes at a limit moved by %i", (offset) => {
   const cap = 100 + offset;
   const party = "🎉".repeat(60);
   const tail = new TailBuffer(cap);
@@ -50,11 +50,11 @@ const HOSTILE =
   "\u001b]8;;javascript:alert(1)\u001b\\x\u001b]8;;\u001b\\ <img src=x onerror=alert(1)> \u001b[2J\u001b[31mred\u001b[0m \u001b]52;c;ZXZpbA==\u0007\u202eb\b</script>\u001b";
 const HARMLESS = "x <img src=x onerror=alert(1)> \u001b[31mred\u001b[0m \u202eb\b</script>";
 
-test("UI-01 terminal sequences that act are dropped, colours and text stay", () => {
+test("UI-01 terminal sequences with effects are dropped, colours and text are kept", () => {
   expect(dropTerminalSequences(HOSTILE)).toBe(HARMLESS);
 });
 
-test("UI-01 the same, cut at every byte", () => {
+test("UI-01 terminal sequences are dropped when split at any byte", () => {
   const bytes = Buffer.from(HOSTILE);
   for (let at = 0; at <= bytes.length; at += 1) {
     const cleaner = new TextCleaner();
@@ -62,7 +62,7 @@ test("UI-01 the same, cut at every byte", () => {
   }
 });
 
-test("SUBPROC-10 NUL and bytes that are not UTF-8 become U+FFFD", () => {
+test("SUBPROC-10 NUL and invalid UTF-8 become U+FFFD", () => {
   const cleaner = new TextCleaner();
   const text = cleaner.push(Buffer.from([0x61, 0, 0xff, 0xed, 0xa0, 0x80, 0xf0, 0x9f])) + cleaner.flush();
   expect(text).toMatch(/^a\ufffd+$/);
@@ -99,7 +99,7 @@ test("PAYLOAD-03 results are cleaned, never refused", () => {
   expect(Object.keys(cleaned)).not.toContain("gone");
 });
 
-test("PAYLOAD-08 a result of any depth and width is stored in bounds", () => {
+test("PAYLOAD-08 a result of any depth and width is stored within limits", () => {
   let deep: unknown = 1;
   for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
   expect(JSON.stringify(cleanResult(deep, none)).length).toBeLessThan(200);
@@ -118,7 +118,7 @@ test("PAYLOAD-08 a result of any depth and width is stored in bounds", () => {
   expect(cleanResult(hostile, none)).toBe("[left out: unreadable]");
 });
 
-test("an error text is masked before it is cut, and cut on a character", () => {
+test("an error text is masked before it is truncated, and truncated between characters", () => {
   const forms = secretForms(["topsecretvalue"]);
   expect(cleanMessage(`failed with topsecretvalue`, forms)).toBe("failed with [redacted]");
   for (let pad = 7990; pad < 8003; pad += 1) {
@@ -129,7 +129,7 @@ test("an error text is masked before it is cut, and cut on a character", () => {
   }
 });
 
-test("frames: bad lines are reported and harm nothing", () => {
+test("frames: invalid lines are reported and have no effect", () => {
   const reader = new FrameReader();
   const good = '{"type":"progress","percent":250,"message":"m"}\n';
   const lines = ["no json\n", "[]\n", "3\n", '{"type":"what"}\n', '{"type":"progress","percent":"x"}\n', "\n", good];
@@ -145,7 +145,7 @@ test("frames: bad lines are reported and harm nothing", () => {
   expect(frames.at(-1)).toEqual({ type: "progress", percent: 100, message: "m" });
 });
 
-test("frames: the size of one is limited, and the next is read", () => {
+test("frames: the size of one is limited, and the next one is read", () => {
   const reader = new FrameReader();
   const row = (length: number) => `{"type":"row","value":"${"r".repeat(length)}"}\n`;
   const shell = row(0).length - 1;
@@ -161,7 +161,7 @@ test("frames: the size of one is limited, and the next is read", () => {
   expect(reader.flush()).toEqual([{ type: "result", value: 1, changes: [] }]);
 });
 
-test("live output is bounded, names what it leaves out, and ends with the end", () => {
+test("live output is bounded, reports how much it omits, and contains the end", () => {
   let sent = "";
   const live = new LiveOutput((text) => {
     sent += text;

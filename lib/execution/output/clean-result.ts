@@ -37,7 +37,8 @@ export function cleanContext(
 ): { readonly cleaned: LogContext; readonly changes: readonly string[] } {
   const changes: string[] = [];
   const cleaned = cleanResult(context, secrets, (change) => {
-    if (!said.has(change)) changes.push(`The context of the line above was changed: ${change}. This is said once.`);
+    if (!said.has(change))
+      changes.push(`The context of the line above was changed: ${change}. Further changes are not logged.`);
     said.add(change);
   });
   return { cleaned: cleaned as LogContext, changes };

@@ -8,7 +8,7 @@ import { secretForms } from "./secret-forms";
 const none = secretForms([]);
 const SECRETS = ["hunter2", "opensesame"];
 
-test("keys that are equal once they are cleaned keep all values, and every other key its name", () => {
+test("keys that become equal by cleaning keep all values, and other keys keep their names", () => {
   const value = { "a\ud800": 1, "a\ud801": 2, "a\u0000": 3, "a\ufffd (2)": 4, "a\ufffd": 5, b: { c: 6 } };
   expect(cleanResult(value, none)).toEqual({
     "a\ufffd": 1,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorMessage } from "./error-lines";
 
-describe("the error of recorded output is the line that names it", () => {
+describe("the error of recorded output is the line that describes it", () => {
   test.each([
     [
       "Go",

@@ -83,7 +83,7 @@ describe.runIf(has("python3"))("Python", () => {
 });
 
 describe.runIf(has("java"))("Java", () => {
-  test("an exception of two lines with a cause, and a compiler's first error", () => {
+  test("an exception of two lines with a cause, and the compiler's first error", () => {
     const source = `public class A { public static void main(String[] a) {
       try { f(); } catch (Exception e) { throw new IllegalStateException("outer\\nsecond", e); } }
       static void f() throws Exception { throw new java.io.IOException("no disk"); } }`;
@@ -94,18 +94,18 @@ describe.runIf(has("java"))("Java", () => {
   }, 60_000);
 });
 
-test.runIf(has("bash"))("a shell names the command that it did not find", () => {
+test.runIf(has("bash"))("a shell error names the missing command", () => {
   expect(messageOf(["bash", "a.sh"], "set -e\necho one\nnope_nope x\n")).toBe(
     "a.sh: line 3: nope_nope: command not found",
   );
 });
 
-test.runIf(has("perl"))("Perl: the line before the calls and before what compiling says", () => {
+test.runIf(has("perl"))("Perl: the line before the stack and before the compilation summary", () => {
   expect(messageOf(["perl", "a.pl"], 'use Carp; sub f { confess "no disk" } f(1);')).toBe("no disk at a.pl line 1.");
   expect(messageOf(["perl", "b.pl"], "use Nope::Mod; 1;")).toMatch(/^Can't locate Nope\/Mod\.pm/);
 });
 
-test("the message of a command is not the output of one that ran before it", () => {
+test("a command's message never comes from the output of an earlier command", () => {
   const capture = new StreamCapture(secretForms([]), () => undefined);
   for (const text of ["Error: first\n", ""]) {
     capture.beginProcess();
@@ -115,7 +115,7 @@ test("the message of a command is not the output of one that ran before it", () 
   }
 });
 
-test("a flood of any such lines is read in linear time", () => {
+test("any number of such lines is parsed in linear time", () => {
   const lines = [
     '  File "x", line 1',
     "    at f (/a.js:1:2) {",
@@ -142,7 +142,7 @@ test("a flood of any such lines is read in linear time", () => {
   }
 });
 
-test("takes the line above a native stack trace", () => {
+test("returns the line above a native stack trace", () => {
   const lines = ["node[8]: pthread_create: Resource temporarily unavailable", "----- Native stack trace -----", ""];
   const frames = [" 1: 0xcb0001 node::Abort() [/usr/bin/node]", " 8: 0xbb835e _start [/usr/bin/node]", ""];
   expect(errorMessage([...lines, ...frames].join("\n"))).toBe(lines[0]);

@@ -22,7 +22,7 @@ const streamed = (text: string, forms: ReturnType<typeof secretForms>) => {
   return redactor.push(text) + redactor.flush();
 };
 
-test("every spelling of a text begins with a spelling of its first characters", () => {
+test("every spelling of a text starts with a spelling of its first characters", () => {
   for (const secret of [...SECRETS, ...HOSTILE.slice(0, 1), "é".repeat(40)]) {
     const heads = headSpellings(secret);
     const others = spellings(secret).filter((form) => !heads.some((head) => form.startsWith(head)));
@@ -30,7 +30,7 @@ test("every spelling of a text begins with a spelling of its first characters", 
   }
 });
 
-test("a text is masked as with all forms, also when it is cut in any place of any of them", async () => {
+test("a text is masked like with all forms, also when it is truncated inside a form", async () => {
   const all = secretForms(SECRETS);
   const texts = new Set(SECRETS.flatMap((secret) => spellings(secret).map((form) => `line\n<${form}> kkk ${form}`)));
   const endings = [...texts].filter((_, at) => at % 9 === 0).flatMap((text) => cuts(text));
@@ -43,7 +43,7 @@ test("a text is masked as with all forms, also when it is cut in any place of an
 
 const cuts = (text: string): string[] => Array.from({ length: 40 }, (_, n) => text.slice(0, text.length - 1 - 3 * n));
 
-test("long secrets that no text holds cost a fraction of all their forms", async () => {
+test("long secrets that no text contains cost a fraction of all their forms", async () => {
   const texts = ["a".repeat(2048), JSON.stringify({ text: "b".repeat(2000) })];
   const both = async () => {
     const lazy = await longestTurn(() => formsInTexts(texts, HOSTILE));
@@ -53,7 +53,7 @@ test("long secrets that no text holds cost a fraction of all their forms", async
   expect(Math.min(await both(), await both(), await both())).toBeLessThan(0.3);
 });
 
-test("many deliveries at once, whose answers hold the beginning of each secret, share turns with others", async () => {
+test("many concurrent deliveries whose answers contain the start of each secret yield the event loop", async () => {
   const texts = [HOSTILE[0]?.slice(0, 200) ?? "", "b".repeat(2048)];
   const run = () => Promise.all(Array.from({ length: 10 }, () => formsInTexts(texts, HOSTILE)));
   expect(await shareOfLongestTurn(run, 0.15)).toBeLessThan(0.15);

@@ -15,7 +15,7 @@ test.each([
   ["AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI", "wJalrXUtnFEMI"],
   ["PGPASSWORD=k-123456 psql", "k-123456"],
   ["Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz"],
-])("what may be a credential is masked where it is shown, and stored as it is: %s", (text, secret = text) => {
+])("a possible credential is masked when shown, and stored unchanged: %s", (text, secret = text) => {
   const line = `before ${text} after`;
   const shown = maskGuesses(line);
   expect(shown).not.toContain(secret);
@@ -34,12 +34,12 @@ test.each([
   "open /etc/api_key: No such file or directory (2)",
   "sh: 1: token: not found",
   "ls: credential: Is a directory",
-])("words that only contain the name of a secret stay readable: %j", (line) => {
+])("words that only contain the name of a secret are not masked: %j", (line) => {
   expect(maskGuesses(line)).toBe(line);
 });
 
 test.each(["secret: Permission-denied-1", "password=notfound", "token: not foundling", "api_key: hunter22"])(
-  "what only begins like a complaint about a file is masked: %j",
+  "text that only starts like an error about a file is masked: %j",
   (line) => {
     expect(maskGuesses(line)).toContain(MASK);
   },
@@ -56,7 +56,7 @@ test.each([
   "password:",
   "-----BEGIN PRIVATE KEY-----",
   "Bearer ",
-])("RD-3 the time of masking grows with the text, not with its square: %j repeated", (piece) => {
+])("RD-3 masking takes linear time: %j repeated", (piece) => {
   // The fastest of several runs, because others share the machine.
   const time = (length: number) => {
     const text = piece.repeat(Math.ceil(length / piece.length));

@@ -2,7 +2,7 @@ import { PassThrough, Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { readPaced } from "./read-paced";
 
-test("takes a bounded piece in each turn of the event loop, and every byte", async () => {
+test("reads a bounded chunk in each turn of the event loop, and every byte", async () => {
   const sent = Buffer.alloc(1_000_000, "-eyJaaaaaa");
   const taken: { readonly size: number; readonly turn: number }[] = [];
   const parts: Buffer[] = [];
@@ -24,7 +24,7 @@ test("takes a bounded piece in each turn of the event loop, and every byte", asy
   expect(new Set(taken.map((one) => one.turn)).size).toBe(taken.length);
 });
 
-test("ends with a stream that breaks or is closed", async () => {
+test("ends when the stream breaks or is closed", async () => {
   const [broken, closed] = [new PassThrough(), new PassThrough()];
   const ends = [broken, closed].map((stream) => readPaced(stream, () => {}));
   broken.destroy(new Error("cut off"));

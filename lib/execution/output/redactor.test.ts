@@ -20,11 +20,11 @@ test.each([
   [`sk_live_${"z9".repeat(12)}`],
   [`lhk_live_${"a".repeat(12)}_${"B".repeat(43)}_abc123`],
   [`whsec_${"c".repeat(32)}`],
-])("RD-3 an unmistakable credential is masked when output is written: %s", (text) => {
+])("RD-3 an unmistakable credential is masked when output is stored: %s", (text) => {
   expect(redactText(`before ${text} after`, secretForms([]))).toBe(`before ${MASK} after`);
 });
 
-test("RD-5 SECRETS-01 a secret split at every offset never shows", () => {
+test("RD-5 SECRETS-01 a secret split at any offset never appears", () => {
   const text = `line one\nbefore ${SECRET} after\nlast`;
   for (let at = 0; at <= text.length; at += 1) {
     expect(streamed(cutAt(text, at), [SECRET])).toBe(`line one\nbefore ${MASK} after\nlast`);
@@ -32,7 +32,7 @@ test("RD-5 SECRETS-01 a secret split at every offset never shows", () => {
   expect(streamed([...text], [SECRET])).toBe(`line one\nbefore ${MASK} after\nlast`);
 });
 
-test("RD-5 UTF-8 split inside a character, through the whole path", () => {
+test("RD-5 a secret next to UTF-8 split inside a character is masked on the whole path", () => {
   const bytes = Buffer.from(`x ${SECRET} y\n`);
   for (let at = 0; at <= bytes.length; at += 1) {
     const capture = new StreamCapture(secretForms([SECRET]), () => undefined);
@@ -42,7 +42,7 @@ test("RD-5 UTF-8 split inside a character, through the whole path", () => {
   }
 });
 
-test("RD-5 long secrets, and a newline at 16 KiB in one", () => {
+test("RD-5 long secrets and a newline at 16 KiB inside one are masked", () => {
   const long = createHash("sha512").update("seed").digest("hex").repeat(40);
   const withNewline = `${"q1w2e3r4".repeat(2048)}\n${"t5z6u7i8".repeat(600)}`;
   for (const secret of [long, withNewline]) {
@@ -61,7 +61,7 @@ test("RD-5 overlapping secrets are masked as one", () => {
   }
 });
 
-test("RD-5 SECRETS-01 a secret at the end, whole or cut short by a kill, does not show", () => {
+test("RD-5 SECRETS-01 a secret at the end, complete or cut off by a kill, does not appear", () => {
   expect(streamed(["token is ", SECRET], [SECRET])).toBe(`token is ${MASK}`);
   for (let length = 4; length < SECRET.length; length += 1) {
     const shown = streamed([`x ${SECRET.slice(0, length)}`], [SECRET]);
@@ -69,7 +69,7 @@ test("RD-5 SECRETS-01 a secret at the end, whole or cut short by a kill, does no
   }
 });
 
-test("SECRETS-01 a private key is masked as a block, also when it never ends", () => {
+test("SECRETS-01 a private key is masked as a block, even if it never ends", () => {
   const key = `-----BEGIN RSA PRIVATE KEY-----\n${"MIIEow/IBAAK+CAQ\n".repeat(50)}-----END RSA PRIVATE KEY-----`;
   const text = `a\n${key}\nb\n`;
   for (let at = 0; at <= text.length; at += 7) expect(streamed(cutAt(text, at), [])).toBe(`a\n${MASK}\nb\n`);
@@ -77,7 +77,7 @@ test("SECRETS-01 a private key is masked as a block, also when it never ends", (
   expect(streamed(endless.match(/[\s\S]{1,5000}/g) ?? [], [])).toMatch(/^a\n(\[redacted\])+$/);
 });
 
-test("SECRETS-01 at the cut of the tail no half of a secret stands", () => {
+test("SECRETS-01 the start of the tail never contains a part of a secret", () => {
   const capture = new StreamCapture(secretForms([SECRET]), () => undefined);
   for (let index = 0; index < 4000; index += 1)
     capture.push(Buffer.from(`${"x".repeat(index % 90)} ${SECRET} ${"y".repeat(80)}\n`));
@@ -87,7 +87,7 @@ test("SECRETS-01 at the cut of the tail no half of a secret stands", () => {
   }
 });
 
-test("SECRETS-03 values too short to be masked are refused as secrets, and mask nothing", () => {
+test("SECRETS-03 values too short to be masked are refused as secrets and mask nothing", () => {
   const log = `{"ok": true, "n": 1}\na\nb\n`;
   for (const short of ["", " ", "1", "{", "yes", "a\nb", "       ", " ab "]) {
     expect(refusedSecrets(["long enough", short])).toMatch(/at least 4 characters/);
@@ -96,7 +96,7 @@ test("SECRETS-03 values too short to be masked are refused as secrets, and mask 
   expect(refusedSecrets(["1234", "long enough"])).toBeNull();
 });
 
-test("RD-4 complete lines pass at once, an unfinished one waits", () => {
+test("RD-4 complete lines are passed on at once, an incomplete one waits", () => {
   const redactor = new StreamRedactor(secretForms([SECRET]));
   expect(redactor.push("one\ntw")).toBe("one\n");
   expect(redactor.push("o\r")).toBe("two\r");
@@ -104,7 +104,7 @@ test("RD-4 complete lines pass at once, an unfinished one waits", () => {
   expect(redactor.flush()).toBe("three");
 });
 
-test("RD-4 random texts in random pieces: no secret shows, nothing else changes", { timeout: 20_000 }, () => {
+test("RD-4 random texts in random chunks: no secret appears, nothing else changes", { timeout: 20_000 }, () => {
   let state = 7;
   const random = (below: number) => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -130,7 +130,7 @@ test("RD-4 random texts in random pieces: no secret shows, nothing else changes"
   }
 });
 
-test("RD-4 a line without end is passed on in parts, masked", () => {
+test("RD-4 an endless line is passed on in parts and masked", () => {
   const text = `${"z".repeat(30_000)} ${SECRET} ${"y".repeat(30_000)}`;
   expect(streamed(text.match(/.{1,1000}/g) ?? [], [SECRET])).toBe(text.replace(SECRET, MASK));
 });

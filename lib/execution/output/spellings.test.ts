@@ -56,7 +56,7 @@ const ENCODERS: Readonly<Record<string, (secret: string) => string>> = {
 };
 
 test.each(Object.entries(ENCODERS))(
-  "a known secret of any length from 4 is masked in the encoding: %s",
+  "a known secret of 4 or more characters is masked in the encoding: %s",
   (_name, encode) => {
     for (const secret of SECRETS) {
       const text = encode(secret);
@@ -72,7 +72,7 @@ test.each(Object.entries(ENCODERS))(
   },
 );
 
-test("a result is stored exactly, whatever its names are, and only known secrets are masked in it", () => {
+test("a result is stored exactly with any property names, and only known secrets are masked in it", () => {
   const result = {
     next_page_token: "CAUQAA",
     sync_token: "abc",

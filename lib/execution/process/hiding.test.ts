@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-test("a secret file takes its folder with it, unless commands need that folder or it is one of the system's", async () => {
+test("the folder of a secret file is hidden with it, unless commands need that folder or it is a system folder", async () => {
   const files = [at("config/worker.env"), at("jobs/.env"), at("home/runtime.json"), "/etc/hostname", "/nowhere/at/all"];
   const kept = [at("jobs"), at("home/it's kept")];
   const hidden = await planHiding({ folders: [at("home")], files, scratch: [], kept }, "mount");
@@ -44,7 +44,7 @@ test("a secret file takes its folder with it, unless commands need that folder o
   });
 });
 
-test("a folder that lies in what another one keeps is hidden as well, one that is gone with another is not twice", async () => {
+test("a folder inside a kept one is hidden too, and one inside a hidden one is not hidden twice", async () => {
   const plan = { folders: [at("home"), at("home/work"), at("home/it's kept/deep")], files: [], scratch: [folder.root] };
   mkdirSync(at("home/it's kept/deep"), { recursive: true });
   const hidden = await planHiding({ ...plan, kept: [at("home/it's kept")] }, "mount");
@@ -54,7 +54,7 @@ test("a folder that lies in what another one keeps is hidden as well, one that i
   ]);
 });
 
-describe.runIf(process.platform === "linux")("what is hidden", () => {
+describe.runIf(process.platform === "linux")("hidden files", () => {
   const LINES = `
     look() { find "$1" -type f ! -path '*/work/*' -exec cat {} + 2>/dev/null; }
     all() { look "$ROOT/home"; look "$ROOT/config"; cat "$ROOT/jobs/.env" "$1/../runtime.json" "$1/../../config/worker.env"; }
@@ -63,7 +63,7 @@ describe.runIf(process.platform === "linux")("what is hidden", () => {
     all "$1"; echo "second look"; echo own >file; cat file "$1/inside"`;
 
   test.each(["best", "user"] as const)(
-    "is not found by a command isolated as %s, also after a file was replaced",
+    "cannot be read by a command isolated as %s, also after a file was replaced",
     async (mode) => {
       const hide = {
         folders: [at("home")],
@@ -107,7 +107,7 @@ describe.runIf(process.platform === "linux")("what is hidden", () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "files are read-only for a command with the worker's user, but for its own folder and those that it may use",
+  "a command with the worker's user can write only to its own folder and those it may use",
   async () => {
     for (const name of ["around", "around/used"]) {
       mkdirSync(at(name));

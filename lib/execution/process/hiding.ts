@@ -89,7 +89,7 @@ async function lockedFor(covers: readonly Cover[], folders: readonly string[]): 
   return { mounts: mounts.filter(isLocked), except };
 }
 
-const UNHIDEABLE = "a folder that commands must not see leads to the root of the file system";
+const UNHIDEABLE = "a hidden folder leads to the root of the file system";
 
 /** True if a path is completely hidden. */
 export const isHiddenBy = (covers: readonly Cover[], path: string): boolean =>

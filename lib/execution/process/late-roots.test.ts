@@ -121,7 +121,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     },
   );
 
-  test("what a link led to stays hidden, and each folder that is found later is reported once", async () => {
+  test("the earlier target of a link stays hidden, and each folder found later is reported once", async () => {
     const place = makePlace();
     const { run, found, hides } = await worker(place);
     if (!hides) return;
@@ -136,7 +136,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
   });
 
   test.each(Object.entries(CHANGES))(
-    "a root that %s while a command starts shows it no other tenant's folder",
+    "a root that %s while a command starts exposes no other tenant's folder",
     async (_what, { before, after }) => {
       const place = makePlace();
       before(place);
@@ -149,7 +149,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     },
   );
 
-  test("a root that is gone keeps no command from starting", async () => {
+  test("a missing root does not keep commands from starting", async () => {
     const place = makePlace();
     place.fill("root");
     const { run, hides } = await worker(place);
@@ -158,7 +158,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect((await run("alone")).outcome.kind).toBe("succeeded");
   });
 
-  test("no command starts while a root leads to the root of the file system, which cannot be hidden", async () => {
+  test("no command starts while a root links to /, which cannot be hidden", async () => {
     const place = makePlace();
     const { run, hides } = await worker(place);
     if (!hides) return;
@@ -168,7 +168,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect((await run("alone")).outcome.kind).toBe("succeeded");
   });
 
-  test("a file with secrets that is made later, or is a link that leads elsewhere later, is hidden as well", async () => {
+  test("a file with secrets that is created or relinked later is hidden too", async () => {
     const place = makePlace();
     place.fill("one");
     place.link("one", "config");

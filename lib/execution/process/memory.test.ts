@@ -33,13 +33,13 @@ async function run(lines: string, limits: object, isolation: "best" | "user" | "
   return { outcome, output, left: processesOf(ctx.jobId) };
 }
 
-describe.runIf(process.platform === "linux")("memory of all processes of a command", () => {
+describe.runIf(process.platform === "linux")("the memory limit for all processes of a command", () => {
   test.each([
     ["best", { memory_mb: 100 }],
     ["user", { total_memory_mb: 100 }],
     ["group", { memory_mb: 1000, total_memory_mb: 100 }],
   ] as const)(
-    "ends one whose 20 children are within the limit of each and over that of all (%s)",
+    "ends a command whose 20 children exceed it together but not one by one (%s)",
     async (isolation, limits) => {
       const { outcome, left } = await run(TWENTY_CHILDREN, limits, isolation);
       expect(outcome).toEqual({
@@ -51,13 +51,13 @@ describe.runIf(process.platform === "linux")("memory of all processes of a comma
     },
   );
 
-  test("counts a page that processes share once", async () => {
+  test("counts a shared page once", async () => {
     const { outcome, output } = await run(SHARED, { total_memory_mb: 300 });
     expect([outcome.kind, output.stdoutTail]).toEqual(["succeeded", "60000000\n"]);
     expect(output.peakRssBytes).toBeGreaterThan(400e6);
   });
 
-  test("is half of the machine's where the entry says nothing", async () => {
+  test("is half of the machine's memory by default", async () => {
     const registry = await registryOf(folder, { task: await shellCommand(folder, "task", "true") });
     const limit = registry.commands.get("task")?.spec.limits.total_memory_mb ?? 0;
     expect(limit).toBeGreaterThan(64);

@@ -72,7 +72,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
   }
   const works = () => registry.launch.hidden !== null;
 
-  test("a command finds the working folder of no other, nor what another one left in /tmp", async () => {
+  test("a command cannot see another one's working folder or its files in /tmp", async () => {
     if (!works()) return;
     const leave = SCRATCH.map((scratch) => `echo secret >${scratch}/left`).join("; ");
     const [ready, stop] = [at("open", `ready-${isolation}`), at("open", `stop-${isolation}`)];
@@ -89,7 +89,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect([said.trim(), after.said]).toEqual(["1", ""]);
   });
 
-  test("a command finds the folder that it is given, and no other below the roots of providers", async () => {
+  test("a command sees the folder it is given, and no other below the roots of providers", async () => {
     if (!works()) return;
     const look = `cat "$1/sub/file"; echo; ls "$1/.."; cat "$1/link/sub/file" "$1/../globex/sub/file"; ls "${at("data")}"; ls /proc/self/fd/5/..; true`;
     expect((await run("reads", look)).said).toBe("of acme\nacme\nacme\n");
@@ -99,7 +99,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect(file.said).not.toContain("globex");
   });
 
-  test("a given folder is read-only, unless the entry says otherwise", async () => {
+  test("a given folder is read-only unless the entry allows writing", async () => {
     if (!works()) return;
     const write = `echo text >"$1/new" && cat "$1/new"; true`;
     expect((await run("reads", write)).said).toBe("");
@@ -107,7 +107,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect((await run("writes", `${write}; rm "$1/new"`)).said).toBe("text\n");
   });
 
-  test("a command with the worker's user cannot change what the worker or another command runs", async () => {
+  test("a command with the worker's user cannot change programs that the worker or another command runs", async () => {
     if (!works() || !registry.launch.userNamespace) return;
     const [part, added, out] = [at("jobs/lib/part"), at("jobs/lib/added"), at("jobs/lib/out/result")];
     const write = `echo evil >"${part}"; rm "${part}"; mv "${at("jobs/lib")}" "${at("jobs/moved")}"; echo evil >"${added}"`;
@@ -119,7 +119,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect(existsSync(added)).toBe(false);
   });
 
-  test("a command that forks without end keeps no other tenant's from its processes", { timeout: 60_000 }, async () => {
+  test("a fork bomb does not use up another tenant's processes", { timeout: 60_000 }, async () => {
     if (!works()) return;
     const bomb = run("alone", "bomb() { while :; do sleep 30 & done; }; bomb; bomb", {
       changes: { timeoutSeconds: 4, killGraceSeconds: 0, tenantId: randomUUID() },
@@ -131,7 +131,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect((await bomb).outcome.kind).not.toBe("succeeded");
   });
 
-  test("the processes of one command are bounded", async () => {
+  test("the number of processes of one command is limited", async () => {
     if (!works() || !registry.launch.prlimit) return;
     const { said } = await run(
       "few",
@@ -142,7 +142,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect(outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
   });
 
-  test("a command has message queues and shared memory of its own, and goes first when memory runs out", async () => {
+  test("a command has its own message queues and shared memory, and is killed first when memory runs out", async () => {
     if (!works()) return;
     const { said } = await run("alone", "readlink /proc/self/ns/ipc; cat /proc/self/oom_score_adj");
     const [ipc, score] = said.split("\n");
@@ -151,7 +151,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect(score).toBe("1000");
   });
 
-  test("a command that fills /tmp leaves the others theirs", async () => {
+  test("a command that fills /tmp does not fill another one's", async () => {
     if (!works()) return;
     const fill = SCRATCH.map((scratch) => `head -c 200000000 /dev/zero >${scratch}/big 2>/dev/null`).join("; ");
     const { said } = await run("alone", `${fill}; stat -c %s /tmp/big /var/tmp/big /dev/shm/big`);
@@ -160,24 +160,21 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
   });
 });
 
-test.runIf(isRoot)(
-  "under root the commands of each tenant have a user of their own, the same for all its jobs",
-  async () => {
-    const who = await shellCommand(folder, "who", "id -u; id -g; ls -ldn . | cut -c1-10; touch own && echo wrote");
-    const registry = await loadCommandRegistry(await writeRegistry(folder, { who }), { sharedFolder: folder.shared });
-    const ask = async (tenantId: string) =>
-      (await executeCommand(registry, "who", {}, testContext({ tenantId }).ctx)).output.stdoutTail.split("\n");
-    const [acme, globex] = [randomUUID(), randomUUID()];
-    const [first, second, other] = await Promise.all([ask(acme), ask(acme), ask(globex)]);
-    const [uid, ...rest] = first ?? [];
-    expect(Number(uid)).toBeGreaterThanOrEqual(1_000_000_000);
-    expect(rest).toEqual(["65534", "drwx------", "wrote", ""]);
-    expect(second).toEqual(first);
-    expect(other?.[0]).not.toBe(uid);
-  },
-);
+test.runIf(isRoot)("under root each tenant's commands have their own user, the same for all its jobs", async () => {
+  const who = await shellCommand(folder, "who", "id -u; id -g; ls -ldn . | cut -c1-10; touch own && echo wrote");
+  const registry = await loadCommandRegistry(await writeRegistry(folder, { who }), { sharedFolder: folder.shared });
+  const ask = async (tenantId: string) =>
+    (await executeCommand(registry, "who", {}, testContext({ tenantId }).ctx)).output.stdoutTail.split("\n");
+  const [acme, globex] = [randomUUID(), randomUUID()];
+  const [first, second, other] = await Promise.all([ask(acme), ask(acme), ask(globex)]);
+  const [uid, ...rest] = first ?? [];
+  expect(Number(uid)).toBeGreaterThanOrEqual(1_000_000_000);
+  expect(rest).toEqual(["65534", "drwx------", "wrote", ""]);
+  expect(second).toEqual(first);
+  expect(other?.[0]).not.toBe(uid);
+});
 
-test("the user ids of tenants are valid, and spread", () => {
+test("the user ids of tenants are valid and well distributed", () => {
   const isolation = { runAs: { uid: 65_534, gid: 65_534, name: "nobody" }, ownUsers: true };
   const uids = Array.from({ length: 1000 }, () => tenantUser(isolation, randomUUID())?.uid ?? 0);
   expect(new Set(uids).size).toBeGreaterThan(990);

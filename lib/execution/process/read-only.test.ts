@@ -4,7 +4,7 @@ import { parseMounts } from "./read-only";
 const line = (ids: string, path: string, options: string, type = "ext4"): string =>
   `${ids} 0:26 / ${path} ${options} shared:1 - ${type} source rw`;
 
-test("mounts that can be written to are found with their flags, in any order, without those that others cover", () => {
+test("writable mounts are found with their flags, in any order, without covered ones", () => {
   const text = [
     // Mounted before the root was switched, so listed before it.
     line("22 27", "/proc", "rw,nosuid", "proc"),

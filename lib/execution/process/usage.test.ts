@@ -9,7 +9,7 @@ const BUSY = `const kept = Buffer.alloc(80 * 1024 * 1024, 1);
 while (process.cpuUsage().user < 400_000); setTimeout(() => kept.at(0), 5_000);`;
 
 test.runIf(process.platform === "linux")(
-  "A-03 processor time and memory of a command and its children are seen while it runs",
+  "A-03 processor time and memory of a command and its children are measured while it runs",
   async () => {
     const child = spawn("/bin/sh", ["-c", '"$0" -e "$1" & wait', process.execPath, BUSY]);
     const meter = new UsageMeter(child.pid ?? 0);
@@ -21,7 +21,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a process that is gone has no figures, and is no error", async () => {
+test("a process that ended has no figures and causes no error", async () => {
   const child = spawn("/bin/true");
   await once(child, "exit");
   const meter = new UsageMeter(child.pid ?? 0);
@@ -32,7 +32,7 @@ test("a process that is gone has no figures, and is no error", async () => {
 const FORKS_IN_A_THREAD = `new (require("node:worker_threads").Worker)(
   "const child = require('node:child_process').spawn('/bin/sleep', ['60']); console.log(child.pid);", { eval: true })`;
 
-test.runIf(process.platform === "linux")("a child that a thread other than the first one forked is found", async () => {
+test.runIf(process.platform === "linux")("a child forked by a thread other than the first is found", async () => {
   const child = spawn(process.execPath, ["-e", FORKS_IN_A_THREAD]);
   const [pid] = await once(child.stdout, "data");
   const tree = await processTree(child.pid ?? 0);

@@ -10,7 +10,7 @@ import { makeTestFolder, registryOf, shellCommand, type TestFolder, testContext,
 import { FolderRemover } from "./folder-remover";
 import { REMOVE_FOLDERS } from "./remove-folder";
 
-/** The promise is a second and a tenth of a second; a busy machine gets five times that. */
+/** The guarantees are 1 s and 100 ms. A busy machine gets five times that. */
 const MOST_DELAY_MS = 5000;
 const MOST_TURN_MS = 500;
 const REMOVED_WITHIN_MS = 60_000;
@@ -71,7 +71,7 @@ function leave(name: string): { readonly left: string; readonly kept: string } {
   return { left, kept };
 }
 
-test("a worker that starts removes what dead workers left, also one that had its own process id", async () => {
+test("a starting worker removes the folders of dead workers, also of one with its own process id", async () => {
   const ended = spawnSync("true").pid;
   const { left, kept } = leave(`job-${host}-${ended}-a`);
   leave(`job-${host}-${process.pid}-b`);
@@ -84,7 +84,7 @@ test("a worker that starts removes what dead workers left, also one that had its
   expect(existsSync(join(kept, "file"))).toBe(true);
 }, 90_000);
 
-test.runIf(process.getuid?.() === 0)("an ordinary user removes folders that forbid emptying them", () => {
+test.runIf(process.getuid?.() === 0)("an ordinary user can remove folders without write permission", () => {
   const { left, kept } = leave("job");
   const nobody = 65_534;
   const own = spawnSync("chown", ["-hR", `${nobody}:${nobody}`, left]);
@@ -100,7 +100,7 @@ test.runIf(process.getuid?.() === 0)("an ordinary user removes folders that forb
   expect([stdout, existsSync(left), existsSync(join(kept, "file"))]).toEqual(["null\n", false, true]);
 });
 
-test("a folder that cannot be removed is reported once, and the next one is removed", async () => {
+test("a folder that cannot be removed is reported once, and the others are removed", async () => {
   const reported: string[][] = [];
   const remover = new FolderRemover((...what) => reported.push(what));
   const { left } = leave("job");

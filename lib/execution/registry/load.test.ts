@@ -14,7 +14,7 @@ afterAll(() => folder.remove());
 
 const load = (entries: Record<string, unknown>) => registryOf(folder, entries, "plain");
 
-test("CM-1 a good registry loads, with its hash and what isolates its commands", async () => {
+test("CM-1 a valid registry loads with its hash and the isolation of its commands", async () => {
   const registry = await registryOf(folder, {
     list: { binary: "/bin/ls", argv: ["--", "{what}"], placeholders: { what: { type: "file" } } },
   });
@@ -83,7 +83,7 @@ test.each([
     },
     /at most 4 placeholders/,
   ],
-])("C3 refused, naming the entry: %s", async (_name, entry, reason) => {
+])("C3 an entry is refused by name: %s", async (_name, entry, reason) => {
   const link = join(folder.jobs, "link-to-sh");
   await symlink("/bin/sh", link).catch(() => undefined);
   const spec = { ...entry, ...("binary" in entry && entry.binary === "@link-to-sh" ? { binary: link } : {}) };
@@ -91,7 +91,7 @@ test.each([
   await expect(load({ wrong: spec })).rejects.toThrow(reason);
 });
 
-test.each([["Upper"], ["../up"], [""], ["a b"], ["-a"]])("C1 a key of the wrong form is refused: %j", async (key) => {
+test.each([["Upper"], ["../up"], [""], ["a b"], ["-a"]])("C1 an invalid key is refused: %j", async (key) => {
   await expect(load({ [key]: { binary: "/bin/ls" } })).rejects.toThrow(/is not a command key/);
 });
 
@@ -99,13 +99,13 @@ test.each([
   ["{", /is not JSON/],
   ["[]", /one object/],
   ["null", /one object/],
-])("a file that is no registry is refused: %s", async (text, reason) => {
+])("an invalid registry file is refused: %s", async (text, reason) => {
   const path = await writeRegistry(folder, {});
   await writeFile(path, text);
   await expect(loadCommandRegistry(path, { sharedFolder: folder.shared })).rejects.toThrow(reason);
 });
 
-test.each([0o775, 0o757])("CM-1 C3 files that others can write are refused (%o)", async (mode) => {
+test.each([0o775, 0o757])("CM-1 C3 files writable by others are refused (%o)", async (mode) => {
   const program = await writeProgram(folder, "bin/loose", "#!/bin/sh\n");
   await chmod(program, mode);
   await expect(load({ loose: { binary: program } })).rejects.toThrow(
@@ -116,7 +116,7 @@ test.each([0o775, 0o757])("CM-1 C3 files that others can write are refused (%o)"
   await expect(loadCommandRegistry(path, { sharedFolder: folder.shared })).rejects.toThrow(/registry: .* writable/);
 });
 
-test("CM-1 a file in a folder that everybody can write is refused", async () => {
+test("CM-1 a file in a world-writable folder is refused", async () => {
   const loose = join(folder.jobs, "loose");
   await mkdir(loose, { recursive: true });
   const program = await writeProgram(folder, "loose/tool", "#!/bin/sh\n");
@@ -126,13 +126,13 @@ test("CM-1 a file in a folder that everybody can write is refused", async () => 
   await expect(load({ tool: { binary: program } })).resolves.toBeDefined();
 });
 
-test.runIf(isRoot)("CM-1 as root a file of another user is refused", async () => {
+test.runIf(isRoot)("CM-1 under root another user's file is refused", async () => {
   const program = await writeProgram(folder, "bin/foreign", "#!/bin/sh\n");
   await chown(program, 1000, 1000);
   await expect(load({ foreign: { binary: program } })).rejects.toThrow(/belongs to user 1000/);
 });
 
-test.runIf(isRoot)("a script that nobody cannot reach is run from a copy", async () => {
+test.runIf(isRoot)("a script that the user `nobody` cannot read is run from a copy", async () => {
   const hidden = await makeTestFolder();
   await writeProgram(hidden, "scripts/lib/part.mjs", "export const word = 'found';");
   await writeProgram(
@@ -152,7 +152,7 @@ test.runIf(isRoot)("a script that nobody cannot reach is run from a copy", async
   await hidden.remove();
 });
 
-test("C1 no key but an exact one runs anything", async () => {
+test("C1 only an exact key runs a command", async () => {
   const registry = await load({ "walk-folder": { binary: "/bin/ls" } });
   const hostile = [
     "Walk-Folder",

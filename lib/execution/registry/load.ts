@@ -182,7 +182,7 @@ function templateOf(key: string, spec: CommandSpec): Command["template"] {
 async function scriptProgram(key: string, script: string, place: Place): Promise<Pick<Command, "program" | "files">> {
   const original = await trusted(join(place.jobsFolder, checkedScript(key, script)), `command ${key}: script`);
   if (!original.path.startsWith(`${place.jobsFolder}/`))
-    throw wrong(key, "script leads out of the folder of the registry");
+    throw wrong(key, "script leads outside the folder of the registry");
   const copy = join(place.placement.scriptsRoot, checkedScript(key, script));
   const file =
     place.placement.scriptsRoot === place.jobsFolder ? original : await trusted(copy, `command ${key}: copied script`);
@@ -196,7 +196,7 @@ async function binaryProgram(
 ): Promise<Pick<Command, "program" | "files">> {
   const binary = spec.binary ?? "";
   if (!isAbsolute(binary) || normalize(binary) !== binary)
-    throw wrong(key, "binary must be an absolute path without detours");
+    throw wrong(key, "binary must be an absolute path without . or .. parts");
   const file = await trusted(binary, `command ${key}: binary`);
   const first = spec.argv[0];
   const refusal = refusedProgram([binary, file.path], first);

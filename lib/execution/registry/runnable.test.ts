@@ -30,7 +30,7 @@ const BAD: [string, (file: string) => Promise<void>, RegExp][] = [
   ["that is missing", (file) => rm(file), /is missing/],
 ];
 
-test.each(BAD)("a file %s runs under no shell, and is a permanent error that says so", async (_, spoil, says) => {
+test.each(BAD)("a file %s is not run by a shell, and fails permanently with that reason", async (_, spoil, says) => {
   const path = await writeProgram(folder, "bin/task", GOOD);
   const registry = await registryOf(folder, { task: { binary: path } });
   await spoil(path);
@@ -45,7 +45,7 @@ test.each(BAD)("a file %s runs under no shell, and is a permanent error that say
   await rm(path, { force: true });
 });
 
-test("programs, scripts and scripts behind env run", async () => {
+test("programs, scripts and scripts with env run", async () => {
   const script = await writeProgram(folder, "bin/hello", GOOD);
   const perl = await writeProgram(folder, "bin/greet", "#!/usr/bin/env perl\nexit 0;\n");
   const node = await writeProgram(folder, "task.mjs", "process.exit(0);\n");

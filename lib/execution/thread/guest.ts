@@ -208,4 +208,4 @@ const ownBytes = (data: string | Uint8Array): string | Uint8Array =>
   typeof data === "string" || data.byteLength === data.buffer.byteLength ? data : new Uint8Array(data);
 
 const noTransaction = (): Error =>
-  new NonRetryableError("ctx.transaction is not there for a handler in a thread", { errorType: "internal" });
+  new NonRetryableError("ctx.transaction is not available in a thread", { errorType: "internal" });

@@ -83,7 +83,7 @@ function run(
 const isGone = (thread: Worker | undefined) => thread?.threadId === -1;
 
 describe("a handler in a thread", { timeout: 60_000 }, () => {
-  test("has its parsed payload and reports like any other; secrets are masked", async () => {
+  test("gets its parsed payload and reports like any other handler, with secrets masked", async () => {
     const { execution, recorded, ctx } = run("all", { payload: { at: "2026-01-01T00:00:00Z" } });
     const { outcome, output, children } = await execution;
     const { jobId, tenantId, attemptNo: attempt, idempotencyKey } = ctx;
@@ -102,7 +102,7 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     expect(isGone(threads.at(-1))).toBe(true);
   });
 
-  test("reads a provider's file that its worker opened", async () => {
+  test("reads a provider's file opened by its worker", async () => {
     const data = join(folder.root, "data");
     await mkdir(data);
     await writeFile(join(data, "in.txt"), "contents", { mode: 0o644 });
@@ -114,7 +114,7 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     });
   });
 
-  test("keeps artifacts through its worker, with secrets masked, and a name once", async () => {
+  test("stores artifacts through its worker, with secrets masked and each name once", async () => {
     const kept = memoryArtifacts();
     const { outcome } = await run("artifacts", { artifacts: kept.store }).execution;
     const size = "for [redacted]".length;
@@ -127,13 +127,13 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     expect([contentType, bytes?.equals(Buffer.alloc(600_000, 7))]).toEqual(["application/x-rows", true]);
   });
 
-  test("is given back when its event is refused while its tenant is suspended", async () => {
+  test("is released when its event is refused because its tenant is suspended", async () => {
     const publishEvent = () => Promise.reject(new ReleasedError("the tenant is suspended"));
     const { execution } = run("publish", {}, { publishEvent });
     expect((await execution).outcome).toEqual({ kind: "released", reason: "the tenant is suspended" });
   });
 
-  test("says once for each kind how a log line's context was changed", async () => {
+  test("logs once per kind how a log line's context was changed", async () => {
     const { execution, recorded } = run("contexts");
     await execution;
     expect(recorded.logs.filter(({ level }) => level === "warn").map(({ text }) => text)).toEqual([
@@ -142,7 +142,7 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("does its steps here, and has them stored by the worker", async () => {
+  test("runs its steps in the thread, and the worker stores them", async () => {
     const { execution, stored } = run("steps");
     expect((await execution).outcome).toEqual({ kind: "succeeded", result: [{ n: 1 }, null] });
     expect([...stored]).toEqual([
@@ -151,7 +151,7 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("runs commands, and reads rows for as long as it wants", async () => {
+  test("runs commands and reads rows at its own pace", async () => {
     expect((await run("command").execution).outcome).toEqual({ kind: "succeeded", result: "heard" });
     const seen = [{ n: 0 }, { n: 1 }, { n: 2 }];
     expect((await run("rows").execution).outcome).toEqual({ kind: "succeeded", result: { seen, result: 3 } });
@@ -169,13 +169,13 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     ["uncaught", { kind: "failed", errorType: "internal", message: "an uncaught error: out of nowhere" }],
     ["exits", { kind: "failed", errorType: "internal", message: "the thread ended by itself, with code 3" }],
     ["hungry", { kind: "failed", errorType: "temporary_resource", message: "the thread ran out of memory" }],
-  ])("that ends badly (%s) says how", async (key, expected) => {
+  ])("that ends badly (%s) reports the reason", async (key, expected) => {
     expect((await run(key).execution).outcome).toMatchObject(expected);
     expect(isGone(threads.at(-1))).toBe(true);
   });
 
   test.each(["typeError", "uncaught"])(
-    "that fails unexpectedly (%s) gives its stack to who may see it",
+    "that fails unexpectedly (%s) gives its stack only to readers who may see it",
     async (key) => {
       const faults: string[] = [];
       const onFault = (stack: string) => void faults.push(stack);
@@ -191,45 +191,48 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     ["cancel", { kind: "canceled" }],
     ["shutdown", { kind: "released" }],
     ["lease-lost", { kind: "lease_lost" }],
-  ] as const)("that burns is ended on %s, and the loop here stays free", async (reason, expected) => {
-    const { execution, recorded, stop } = run("burn");
-    await until("it has begun", () => recorded.progress.length > 0, 20_000);
-    let turns = 0;
-    const timer = setInterval(() => (turns += 1), 10);
-    await until("the loop goes on", () => turns > 5);
-    clearInterval(timer);
-    const stoppedAt = performance.now();
-    stop(reason);
-    expect((await execution).outcome).toMatchObject(expected);
-    expect(performance.now() - stoppedAt).toBeLessThan(5000);
-    expect(isGone(threads.at(-1))).toBe(true);
-  });
+  ] as const)(
+    "that computes without a pause is ended on %s, and the worker's event loop stays free",
+    async (reason, expected) => {
+      const { execution, recorded, stop } = run("burn");
+      await until("it has begun", () => recorded.progress.length > 0, 20_000);
+      let turns = 0;
+      const timer = setInterval(() => (turns += 1), 10);
+      await until("the loop goes on", () => turns > 5);
+      clearInterval(timer);
+      const stoppedAt = performance.now();
+      stop(reason);
+      expect((await execution).outcome).toMatchObject(expected);
+      expect(performance.now() - stoppedAt).toBeLessThan(5000);
+      expect(isGone(threads.at(-1))).toBe(true);
+    },
+  );
 
-  test("that burns past its time limit is ended", async () => {
+  test("that computes past its time limit is ended", async () => {
     const { outcome } = await run("burn", { timeoutSeconds: 2 }).execution;
     expect(outcome).toMatchObject({ kind: "timeout" });
   });
 
-  test("that listens hears why it has to stop", async () => {
+  test("that listens learns the reason to stop", async () => {
     const { execution, recorded, stop } = run("polite", { killGraceSeconds: 30 });
     await until("it has begun", () => recorded.progress.length > 0, 20_000);
     stop("cancel");
     expect((await execution).outcome).toEqual({ kind: "canceled" });
   });
 
-  test("that leaves timers behind is done all the same", async () => {
+  test("is done even if it leaves timers behind", async () => {
     expect((await run("lingers").execution).outcome).toEqual({ kind: "succeeded", result: "done" });
     expect(isGone(threads.at(-1))).toBe(true);
   });
 
-  test("does not flood its worker with progress, and the last of it counts", async () => {
+  test("throttles its progress, and the last one counts", async () => {
     const { execution, recorded } = run("progress");
     await execution;
     expect(recorded.progress.length).toBeLessThan(1000);
     expect(recorded.progress.at(-1)).toEqual({ percent: 100, message: "done" });
   });
 
-  test("SUBPROC-16 has nothing of the worker's environment", async () => {
+  test("SUBPROC-16 sees nothing of the worker's environment", async () => {
     expect((await run("environment").execution).outcome).toEqual({ kind: "succeeded", result: [] });
   });
 });

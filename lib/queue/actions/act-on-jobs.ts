@@ -131,7 +131,7 @@ function refusal(action: string, { code, status }: ActResult): QueueError {
     return new QueueError("invalid-value", "The job would expire before it is due.", { problems });
   }
   if (code === "dedupe-taken") return new QueueError(code, "Another job holds this job's dedupe key.");
-  if (code === "definition-inactive") return new QueueError(code, "The definition of this job is switched off.");
+  if (code === "definition-inactive") return new QueueError(code, "The definition of this job is disabled.");
   return new QueueError("state-conflict", conflictText(action, { code, status }), { current: status });
 }
 
@@ -147,8 +147,8 @@ const PARTICIPLES: Readonly<Record<string, string>> = {
 
 function conflictText(action: string, { code, status }: { code: ActResult["code"]; status: JobStatus }): string {
   if (code === "held-by-parent")
-    return "What this job waited for has not happened: retry its parent first, or retry it with a payload.";
-  if (action === "cancel") return `The job is ${status} already.`;
+    return "The job's parent did not succeed. Retry the parent first, or retry the job with a payload.";
+  if (action === "cancel") return `The job has ended: ${status}.`;
   if (action.startsWith("retry") && !isTerminal(status)) return `The job is ${status} and has not ended.`;
-  return `A job that is ${status} cannot be ${PARTICIPLES[action] ?? action}.`;
+  return `The job is ${status} and cannot be ${PARTICIPLES[action] ?? action}.`;
 }

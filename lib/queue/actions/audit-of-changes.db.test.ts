@@ -21,7 +21,7 @@ const actionsOf = async (jobId: string) =>
     await database.query<{ action: string }>("select action from app.job_audit where job_id = $1 order by id", [jobId])
   ).map((row) => row.action);
 
-test("a cancel that was asked for before is answered alike and audited once", async () => {
+test("a repeated cancel returns the same answer and is audited once", async () => {
   const own = await make.tenant();
   const { jobId } = await make.runningJob(own);
   const first = await cancelJob(make.web, own, jobId);
@@ -29,7 +29,7 @@ test("a cancel that was asked for before is answered alike and audited once", as
   expect(await actionsOf(jobId)).toEqual(["cancel"]);
 });
 
-test("a change to the priority and time that a job has already is answered and not audited", async () => {
+test("a change to the job's current priority and time succeeds and is not audited", async () => {
   const own = await make.tenant();
   const scheduledFor = new Date(Date.now() + 3_600_123);
   const { id: jobId, priority } = await make.job(own, { scheduledFor });

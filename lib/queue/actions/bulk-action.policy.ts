@@ -34,7 +34,7 @@ export function checkBulkAct({ action, priority, scheduledFor }: BulkAct): Field
   const misplaced = (["priority", "scheduled_for"] as const)
     .filter((field) => needs[field] !== given[field])
     .map((field): FieldProblem => {
-      const detail = needs[field] ? `is required for ${action}` : `does not belong to ${action}`;
+      const detail = needs[field] ? `is required for ${action}` : `is not allowed for ${action}`;
       return { pointer: `/${field}`, code: needs[field] ? "required" : "unexpected", detail };
     });
   if (misplaced.length > 0) return misplaced;

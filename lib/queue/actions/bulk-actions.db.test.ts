@@ -24,7 +24,7 @@ afterAll(() => make.close());
 const { member, many, turn, workOff, run, stateCounts } = await bulkFixture(database, make);
 
 describe("a bulk action by filter", () => {
-  test("does it to every job that matches, in chunks, and to none that came after it was accepted", async () => {
+  test("applies to every matching job, in chunks, and to no job enqueued after it was accepted", async () => {
     const { scope } = await member();
     const jobs = await many(scope, 2500);
     const others = await many(scope, 3, "other");
@@ -55,7 +55,7 @@ describe("a bulk action by filter", () => {
     expect(audited).toEqual([{ n: 2500, reason: `bulk action ${accepted.id}`, request_id: "req-1" }]);
   });
 
-  test("a dry run counts what it would be for, shows the newest twenty and does nothing", async () => {
+  test("a dry run counts the matching jobs, returns the newest twenty and changes nothing", async () => {
     const { scope } = await member();
     const jobs = await many(scope, 30);
     await cancelJob(make.web, scope, jobs[0] ?? "");
@@ -69,7 +69,7 @@ describe("a bulk action by filter", () => {
     expect(await stateCounts(scope)).toEqual([{ state: "queued", n: 29 }]);
   });
 
-  test("each action does what it does to one job", async () => {
+  test("each action changes a job like its single-job operation", async () => {
     const { scope } = await member();
     const jobs = await many(scope, 3);
     const target = { filter: {} };
@@ -89,7 +89,7 @@ describe("a bulk action by filter", () => {
     expect((await getJob(make.web, scope, jobs[0] ?? ""))?.runNo).toBe(2);
   });
 
-  test("running jobs are asked to stop, and dead letters are put back", async () => {
+  test("asks running jobs to stop, and redrives dead letters", async () => {
     const { scope } = await member();
     const failed = await make.runningJob(scope);
     await settleAttempts(make.worker, [dead(failed)]);
@@ -104,14 +104,14 @@ describe("a bulk action by filter", () => {
 });
 
 describe("a bulk action by ids", () => {
-  test("tells of each id, the greatest included", async () => {
+  test("reports each id, the greatest possible ids included", async () => {
     const { scope } = await member();
     const jobIds = ["ffffffff-ffff-ffff-ffff-ffffffffffff", "00000000-0000-0000-0000-000000000000"];
     const action = await run(scope, { action: "cancel", target: { jobIds } });
     expect(action).toMatchObject({ status: "done", total: 2, done: 0, skipped: 2, failed: 0 });
   });
 
-  test("tells for each job what became of it; another tenant's job is like one that is not there", async () => {
+  test("reports the result for each job; another tenant's job looks like an absent one", async () => {
     const { scope } = await member();
     const other = await member();
     const [foreign = ""] = await many(other.scope, 1);
@@ -140,7 +140,7 @@ describe("a bulk action by ids", () => {
     await expect(abortBulkAction(make.web, other.scope, action.id)).rejects.toMatchObject({ code: "not-found" });
   });
 
-  test("pages of results go on where the last one ended, over chunks", async () => {
+  test("pages of results continue where the last one ended, across chunks", async () => {
     const { scope } = await member();
     const jobs = await many(scope, 1100);
     const action = await run(scope, { action: "cancel", target: { filter: {} } });
@@ -156,7 +156,7 @@ describe("a bulk action by ids", () => {
   });
 });
 
-test("a filter that no index serves reaches back beyond the newest jobs that a list looks at", async () => {
+test("a filter without an index finds jobs older than those a list scans", async () => {
   const { scope } = await member();
   await many(scope, 3, "rare");
   await database.query(

@@ -123,7 +123,7 @@ export function abortBulkAction(
   return inTenant(db, scope, async (tx) => {
     const asked = await tx.run(requestAbortSql, [scope.tenantId, actionId]);
     const action = await readAction(tx, scope, actionId);
-    if (asked.length === 0) throw new QueueError("action-over", `The action is over: ${action.status}.`);
+    if (asked.length === 0) throw new QueueError("action-over", `The action has ended: ${action.status}.`);
     return action;
   });
 }

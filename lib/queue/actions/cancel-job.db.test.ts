@@ -24,7 +24,7 @@ afterAll(() => make.close());
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 
 describe("cancel", () => {
-  test("a waiting job ends at once, and cancelling it again is a conflict", async () => {
+  test("a waiting job ends at once, and canceling it again is a conflict", async () => {
     const job = await make.job(scope, { dedupeKey: "c" });
     expect(await cancelJob(make.web, scope, job.id)).toMatchObject({ status: "canceled", attemptCount: 0 });
     await expect(cancelJob(make.web, scope, job.id)).rejects.toMatchObject({
@@ -39,7 +39,7 @@ describe("cancel", () => {
     await cancelJob(make.web, scope, job.id);
   });
 
-  test("a running job is asked to stop, and a failure after that ends it as canceled instead of retrying it", async () => {
+  test("a running job is asked to stop, and a failure after that ends it as canceled without a retry", async () => {
     const claimed = await make.runningJob(scope);
     expect((await cancelJob(make.web, scope, claimed.jobId)).cancelRequestedAt).toBeInstanceOf(Date);
     expect((await extendLeases(make.worker, [{ ...claimed, leaseSeconds: 30 }])).cancelRequested).toEqual([
@@ -49,7 +49,7 @@ describe("cancel", () => {
     expect(await statusOf(claimed.jobId)).toBe("canceled");
   });
 
-  test("another tenant's job is not found, for reading and for every verb", async () => {
+  test("another tenant's job is not found, for reading and for every action", async () => {
     const other = await make.tenant();
     const job = await make.job(scope);
     expect(await getJob(make.web, other, job.id)).toBeNull();

@@ -30,7 +30,7 @@ const liveRow = async (jobId: string) =>
   (await database.query<Record<string, unknown>>("select * from app.live_jobs where job_id = $1", [jobId]))[0];
 
 describe("pause and resume", () => {
-  test("a paused job is not claimed, and one that resumes stands where it stood", async () => {
+  test("a paused job is not claimed, and resuming restores its position in the lane", async () => {
     const job = await make.job(scope);
     const before = await liveRow(job.id);
     const paused = await pauseJob(make.web, scope, job.id);
@@ -43,7 +43,7 @@ describe("pause and resume", () => {
     expect(await isClaimed(job.id)).toBe(true);
   });
 
-  test("a job that waits for its time or its next attempt goes on waiting for it after resume", async () => {
+  test("after resume a job still waits for its scheduled time or its next attempt", async () => {
     const later = await make.job(scope, { scheduledFor: soon(HOUR) });
     const claimed = await make.runningJob(scope);
     await settleAttempts(make.worker, [retried(claimed, 600)]);
@@ -59,7 +59,7 @@ describe("pause and resume", () => {
     await database.moveClock(0);
   });
 
-  test("a paused job can be canceled, and expires in its time, also while it is paused", async () => {
+  test("a paused job can be canceled, and expires at its time while it is paused", async () => {
     const job = await make.job(scope);
     await pauseJob(make.web, scope, job.id);
     expect((await cancelJob(make.web, scope, job.id)).status).toBe("canceled");
@@ -71,7 +71,7 @@ describe("pause and resume", () => {
     expect((await getJob(make.web, scope, expiring.id))?.status).toBe("expired");
   });
 
-  test("a blocked job expires too, and cannot be paused", async () => {
+  test("a blocked job expires at its time, and cannot be paused", async () => {
     const job = await make.job(scope, { expiresAt: soon(HOUR) });
     await database.query("update app.live_jobs set state = 'blocked', ready = false where job_id = $1", [job.id]);
     await expect(pauseJob(make.web, scope, job.id)).rejects.toMatchObject({ current: "blocked" });
@@ -81,7 +81,7 @@ describe("pause and resume", () => {
     expect((await getJob(make.web, scope, job.id))?.status).toBe("expired");
   });
 
-  test("whatever is not queued is not paused, whatever is not paused does not resume, and the answer says where it is", async () => {
+  test("only queued jobs can be paused and only paused jobs resumed; the error names the current status", async () => {
     const running = await make.runningJob(scope);
     const conflict = (current: string) => ({ code: "state-conflict", current });
     await expect(pauseJob(make.web, scope, running.jobId)).rejects.toMatchObject(conflict("running"));
@@ -94,7 +94,7 @@ describe("pause and resume", () => {
     await expect(pauseJob(make.web, scope, job.id)).rejects.toMatchObject(conflict("paused"));
   });
 
-  test("pause and a claim at once: either the worker has the job or it is paused, never both", async () => {
+  test("of a pause and a claim at the same time exactly one succeeds", async () => {
     for (let round = 0; round < 20; round += 1) {
       const job = await make.job(scope);
       const [paused, claimed] = await Promise.allSettled([pauseJob(make.web, scope, job.id), isClaimed(job.id)]);
@@ -105,7 +105,7 @@ describe("pause and resume", () => {
 });
 
 describe("change", () => {
-  test("a new priority moves the job to its band's lane, keeps what it waited, and holds for the next run", async () => {
+  test("a new priority moves the job to the lane of its band, keeps its waiting time, and applies to later runs", async () => {
     const job = await make.job(scope, { priority: 100 });
     const before = await liveRow(job.id);
     const changed = await changeJob(make.web, scope, { jobId: job.id, priority: 10 });
@@ -122,7 +122,7 @@ describe("change", () => {
     await cancelJob(make.web, scope, job.id);
   });
 
-  test("a new time makes it wait until then, a past one makes it due at once but gives it no age", async () => {
+  test("a new time delays the job until then; a past time makes it due at once without extra age", async () => {
     const job = await make.job(scope);
     const later = await changeJob(make.web, scope, { jobId: job.id, scheduledFor: soon(HOUR) });
     expect(later.waitReason?.code).toBe("scheduled");
@@ -132,7 +132,7 @@ describe("change", () => {
     expect(await isClaimed(job.id)).toBe(true);
   });
 
-  test("the next attempt of a job that failed can be brought forward, and a paused job stays paused", async () => {
+  test("the next attempt of a failed job can be brought forward, and a paused job stays paused", async () => {
     const claimed = await make.runningJob(scope);
     await settleAttempts(make.worker, [retried(claimed, 600)]);
     await pauseJob(make.web, scope, claimed.jobId);
@@ -143,7 +143,7 @@ describe("change", () => {
     expect(await isClaimed(claimed.jobId)).toBe(true);
   });
 
-  test("what runs or has ended is not changed, nor what would expire before it is due, nor to what cannot be", async () => {
+  test("a running or ended job cannot be changed, nor can a job get a time after its expiry or an invalid value", async () => {
     const running = await make.runningJob(scope);
     await expect(changeJob(make.web, scope, { jobId: running.jobId, priority: 1 })).rejects.toMatchObject({
       code: "state-conflict",
@@ -168,7 +168,7 @@ describe("change", () => {
   });
 });
 
-test("RLS-1 another tenant's job is not found by any of these verbs, and nothing happens to it", async () => {
+test("RLS-1 every action on another tenant's job answers not found and changes nothing", async () => {
   const other = await make.tenant();
   const job = await make.job(scope);
   const before = await liveRow(job.id);
@@ -181,7 +181,7 @@ test("RLS-1 another tenant's job is not found by any of these verbs, and nothing
   expect(await liveRow(job.id)).toEqual(before);
 });
 
-test("each act is in the audit, with who did it and from where to where", async () => {
+test("each change is audited with its actor and the statuses before and after", async () => {
   const actor = { kind: "user", id: scope.tenantId, userId: scope.tenantId, requestId: "r-1" } as const;
   const job = await make.job(scope);
   await pauseJob(make.web, { ...scope, actor }, job.id);
@@ -200,7 +200,7 @@ test("each act is in the audit, with who did it and from where to where", async 
   ]);
 });
 
-test("two retries at once start one run", async () => {
+test("of concurrent retries one starts a run", async () => {
   const { id: job } = await make.job(scope);
   await cancelJob(make.web, scope, job);
   const tries = await Promise.allSettled(Array.from({ length: 5 }, () => retryJob(make.web, scope, { jobId: job })));

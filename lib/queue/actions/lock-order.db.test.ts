@@ -20,7 +20,7 @@ afterAll(() => make.close());
 const ROUNDS = 30;
 
 test.each(["replace_payload", "reschedule"] as const)(
-  "an enqueue with %s and parents never deadlocks with an act on many jobs",
+  "an enqueue with %s and parents does not deadlock with an action on many jobs",
   async (onConflict) => {
     const dedupe = { mode: "live", onConflict } as const;
     for (let round = 0; round < ROUNDS; round += 1) {

@@ -28,8 +28,8 @@ const make = makeFactory(database);
 afterAll(() => make.close());
 const { accounts, leader, member, many, turn, workOff, run, stateCounts } = await bulkFixture(database, make);
 
-describe("a bulk action on its way", () => {
-  test("a scheduler that lost its term does no chunk, and the next one goes on where it was", async () => {
+describe("a bulk action in progress", () => {
+  test("a scheduler that lost its term does no chunk, and the next leader continues at the same position", async () => {
     const { scope } = await member();
     await many(scope, 1500);
     const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
@@ -45,7 +45,7 @@ describe("a bulk action on its way", () => {
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 1500, skipped: 0 });
   });
 
-  test("a chunk that breaks off leaves nothing behind and is done again", async () => {
+  test("a chunk that fails is rolled back and done again", async () => {
     const { scope } = await member();
     await many(scope, 5);
     const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
@@ -61,7 +61,7 @@ describe("a bulk action on its way", () => {
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 5 });
   });
 
-  test("one whose turns keep failing is given up and holds up nobody", async () => {
+  test("an action whose turns keep failing is stopped and delays no other action", async () => {
     const { scope } = await member();
     await many(scope, 1);
     const request = { action: "cancel", target: { filter: {} } } as const;
@@ -75,7 +75,7 @@ describe("a bulk action on its way", () => {
     });
   });
 
-  test("tenants' actions take turns chunk by chunk", async () => {
+  test("actions of different tenants take turns chunk by chunk", async () => {
     const [big, small] = [await member(), await member()];
     await many(big.scope, 2500);
     await many(small.scope, 1);
@@ -87,7 +87,7 @@ describe("a bulk action on its way", () => {
     expect(turns).toEqual([first.id, second.id, first.id, first.id]);
   });
 
-  test("many actions of one tenant do not hold up another tenant's", async () => {
+  test("many actions of one tenant do not delay another tenant's", async () => {
     const [many10, one] = [await member(), await member()];
     const request = { action: "cancel", target: { filter: {} } } as const;
     const accept = async ({ scope }: typeof one) => (await acceptBulkAction(make.web, scope, request)).id;
@@ -99,7 +99,7 @@ describe("a bulk action on its way", () => {
     expect(turns).toEqual([first, late, second, third]);
   });
 
-  test("a tenant has at most 20 open actions, also when it asks for many at once", async () => {
+  test("a tenant has at most 20 open actions, also with concurrent requests", async () => {
     const { scope } = await member();
     const request = { action: "cancel", target: { filter: {} } } as const;
     // A busy machine may have no connection in time. Nothing was stored in that case.
@@ -114,7 +114,7 @@ describe("a bulk action on its way", () => {
     await workOff();
   });
 
-  test("a chunk looks at 20,000 dead letters at most, and goes on below them", async () => {
+  test("a chunk scans 20,000 dead letters at most, and the next one continues below them", async () => {
     const { scope } = await member();
     const claimed = await make.runningJob(scope);
     await settleAttempts(make.worker, [dead(claimed, "wanted")]);
@@ -131,7 +131,7 @@ describe("a bulk action on its way", () => {
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 1 });
   });
 
-  test("abort ends it after the chunk that is under way; what was done stays done", async () => {
+  test("abort ends it after the current chunk; finished chunks stay in effect", async () => {
     const { scope } = await member();
     await many(scope, 1500);
     const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
@@ -151,7 +151,7 @@ describe("a bulk action on its way", () => {
       "the tenant is suspended",
       "update app.tenants set status = 'suspended' where id in (select tenant_id from app.memberships where user_id = $1)",
     ],
-  ])("TENANT-01 it stops when its actor may not do it any more: %s", async (_why, revoke) => {
+  ])("TENANT-01 it stops when its actor loses the right to it: %s", async (_why, revoke) => {
     const { scope, userId } = await member();
     await many(scope, 1500);
     const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
@@ -165,7 +165,7 @@ describe("a bulk action on its way", () => {
     });
   });
 
-  test("TENANT-01 with an API key it stops when the key is revoked, and never does what its scopes do not allow", async () => {
+  test("TENANT-01 an API key's action stops when the key is revoked, and never exceeds the key's scopes", async () => {
     const { scope, userId } = await member();
     const person = { id: userId, email: "", password: "" };
     const [good, poor] = [
@@ -181,7 +181,7 @@ describe("a bulk action on its way", () => {
     expect(await run(as(good.id), { ...request, action: "resume" })).toMatchObject({ status: "stopped", done: 0 });
   });
 
-  test("a super admin's action goes on without a membership", async () => {
+  test("a super admin's action runs without a membership", async () => {
     const { scope } = await member();
     const { id } = await accounts.user({ superAdmin: true });
     await many(scope, 1);
@@ -205,7 +205,7 @@ describe("a retry of parents and children", () => {
     return ids;
   };
 
-  test("brings them all back, wherever the borders of chunks fall; one whose parent stays over is told of", async () => {
+  test("retries all of them across chunk borders; a child whose parent stays ended is reported", async () => {
     const { scope } = await member();
     const { key: definitionKey } = await make.definition();
     const [outside = ""] = await many(scope, 1);
@@ -222,7 +222,7 @@ describe("a retry of parents and children", () => {
     expect(new Set(all?.results.map(({ jobId }) => jobId)).size).toBe(2004);
   });
 
-  test("brings them all back in smaller chunks than the one that set them aside, the oldest first", async () => {
+  test("retries all of them, the oldest first, when later chunks are smaller than the one that deferred children", async () => {
     const { scope } = await member();
     const { key: definitionKey } = await make.definition();
     const links = Array.from({ length: 11 }, (_, n) => ({
@@ -240,7 +240,7 @@ describe("a retry of parents and children", () => {
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 11, failed: 0 });
   });
 
-  test("leaves a child alone whose parent in the same chunk gets no new run, and its dedupe key free", async () => {
+  test("leaves a child alone when its parent in the same chunk gets no new run, and keeps its dedupe key free", async () => {
     const { scope } = await member();
     const { key: definitionKey } = await make.definition();
     const enqueue = async (job: Partial<NewJob>) =>

@@ -20,7 +20,7 @@ export function deleteArtifact(
   const { tenantId, actor } = scope;
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<ArtifactRow>(deleteArtifactSql, [tenantId, jobId, artifactId]);
-    if (!row) throw new QueueError("not-found", "There is no such artifact.");
+    if (!row) throw new QueueError("not-found", "Artifact not found.");
     const { kind, id, requestId = null } = actor;
     await tx.run(auditJobsSql, [tenantId, [jobId], kind, id, "delete_artifact", requestId, row.name, [null], [null]]);
     return toArtifact(row);

@@ -44,7 +44,7 @@ async function loseLease(job: ClaimedJob): Promise<void> {
   await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0 });
 }
 
-test("an artifact is visible once it is complete, byte for byte, to its tenant alone", async () => {
+test("a complete artifact is visible byte for byte, to its tenant only", async () => {
   const job = await make.runningJob(scope);
   const [first, second] = [randomBytes(5000), randomBytes(10)];
   const id = await beginArtifact(make.worker, job, TEXT);
@@ -74,7 +74,7 @@ test("an artifact is visible once it is complete, byte for byte, to its tenant a
   expect(await readArtifactChunk(make.web, other, id, 0)).toBeNull();
 });
 
-test("a feed hears of a running job's new artifact", async () => {
+test("the feed of changed jobs includes a running job with a new artifact", async () => {
   const tenant = await make.tenant();
   const job = await make.runningJob(tenant);
   const { position } = await changedJobs(make.web, tenant);
@@ -84,7 +84,7 @@ test("a feed hears of a running job's new artifact", async () => {
   expect(changed.map(({ id }) => id)).toEqual([job.jobId]);
 });
 
-test("an artifact of no bytes is kept, and one whose size does not fit is not", async () => {
+test("an empty artifact is stored, and one whose size does not match is not", async () => {
   const job = await make.runningJob(scope);
   await keep(job, "empty", []);
   const id = await beginArtifact(make.worker, job, TEXT);
@@ -95,7 +95,7 @@ test("an artifact of no bytes is kept, and one whose size does not fit is not", 
   ]);
 });
 
-test("a worker that lost its lease stores and finishes nothing, and its half artifact is deleted", async () => {
+test("a worker that lost its lease cannot store or finish an artifact, and its partial artifact is deleted", async () => {
   const tenant = await make.tenant();
   const late = await make.runningJob(tenant);
   const bytes = Buffer.from("half");
@@ -118,7 +118,7 @@ test("a worker that lost its lease stores and finishes nothing, and its half art
   expect(await database.query("select id from app.artifacts where tenant_id = $1", [tenant.tenantId])).toEqual([]);
 });
 
-test("a later attempt's artifact replaces the one of its name, which counts for no quota meanwhile", async () => {
+test("an artifact of a later attempt replaces the one with its name, and both never count for the quota together", async () => {
   const tenant = await make.tenant();
   const first = await make.runningJob(tenant, { maxAttempts: 3 });
   const quota = { jobBytes: 100, tenantBytes: 1000 };
@@ -137,7 +137,7 @@ test("a later attempt's artifact replaces the one of its name, which counts for 
   expect(await usageOf(tenant.tenantId)).toBe(90);
 });
 
-test("a retry has the whole quota of its job, also after a worker that died and with several writers at once", async () => {
+test("a retry has the full quota of its job, also after a dead worker and with concurrent writers", async () => {
   const tenant = await make.tenant();
   const first = await make.runningJob(tenant, { maxAttempts: 9 });
   const quota = { jobBytes: 100, tenantBytes: 1000 };
@@ -165,7 +165,7 @@ test("a retry has the whole quota of its job, also after a worker that died and 
   await expect(append(third, await begin(third, "c"), 0)).rejects.toMatchObject({ code: "artifact-quota" });
 });
 
-test("quotas of job and tenant hold under concurrent writers, and what is left of them can be used", async () => {
+test("quotas of job and tenant are exact under concurrent writers and can be used up completely", async () => {
   const tenant = await make.tenant();
   const jobs = [await make.runningJob(tenant), await make.runningJob(tenant), await make.runningJob(tenant)];
   const quota = { jobBytes: 400, tenantBytes: 1000 };
@@ -186,7 +186,7 @@ test("quotas of job and tenant hold under concurrent writers, and what is left o
   expect(sums.map(({ sum }) => Number(sum))).toEqual([400, 400, 200]);
 });
 
-test("a job has 100 artifacts at most, whoever begins them at once", async () => {
+test("a job has 100 artifacts at most, also with concurrent writers", async () => {
   const job = await make.runningJob(scope);
   const begun = Array.from({ length: ARTIFACTS_PER_JOB + 3 }, (_, at) =>
     beginArtifact(make.worker, job, { ...TEXT, name: `${at}` }),
@@ -195,7 +195,7 @@ test("a job has 100 artifacts at most, whoever begins them at once", async () =>
   expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(3);
 });
 
-test("a lease is renewed while an upload of its attempt waits, and not taken", async () => {
+test("a lease is renewed and not rescued while an upload of its attempt waits", async () => {
   const tenant = await make.tenant();
   const job = await make.runningJob(tenant);
   const id = await beginArtifact(make.worker, job, TEXT);
@@ -215,7 +215,7 @@ test("a lease is renewed while an upload of its attempt waits, and not taken", a
   expect([renewed.length, locked, held.length]).toEqual([1, [], 1]);
 });
 
-test("a retry may replace all artifacts of its job at once", async () => {
+test("a retry may replace all artifacts of its job at the same time", async () => {
   const job = await make.runningJob(scope);
   const names = Array.from({ length: ARTIFACTS_PER_JOB }, (_, at) => `${at}`);
   for (const name of names) await keep(job, name, []);
@@ -226,7 +226,7 @@ test("a retry may replace all artifacts of its job at once", async () => {
   await discardArtifacts(make.worker, job);
 });
 
-test("artifacts go with their job, deleted by itself or with its day", async () => {
+test("artifacts are deleted with their job and with its partition", async () => {
   const tenant = await make.tenant();
   const [one, two] = [await make.runningJob(tenant), await make.runningJob(tenant)];
   await keep(one, "a", [Buffer.from("12345")]);

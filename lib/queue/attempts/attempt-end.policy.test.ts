@@ -47,11 +47,11 @@ const definition: RunnableDefinition = {
 const end = (execution: ExecutionEnd) => decideEnd({ claimed, definition, execution }, () => 0.5);
 const failure = { kind: "failed", errorType: "unknown", message: "it broke", retryable: true } as const;
 
-test("A-18 the job's own delay stands over its definition's", () => {
+test("A-18 the job's own retry delay overrides its definition's", () => {
   expect(end(failure)).toMatchObject({ status: "failed", spent: true, retryInSeconds: 14, errorType: "unknown" });
 });
 
-test("Z-08 a timeout is a failed attempt, and the last one makes a dead letter", () => {
+test("Z-08 a timeout is a failed attempt, and the last attempt makes a dead letter", () => {
   expect(end({ kind: "timeout", message: "too long" })).toMatchObject({ status: "timeout", retryInSeconds: 14 });
   const last = { ...claimed, attemptsSpent: 2 };
   const ended = decideEnd({ claimed: last, definition, execution: failure }, () => 0.5);
@@ -59,21 +59,21 @@ test("Z-08 a timeout is a failed attempt, and the last one makes a dead letter",
   expect(ended.retryInSeconds).toBeUndefined();
 });
 
-test("LEASE-10 giving a job back, and canceling it, spend no attempt", () => {
+test("LEASE-10 releasing or canceling a job spends no attempt", () => {
   expect(end({ kind: "released" })).toMatchObject({ status: "released", retryInSeconds: 0, spent: false });
   expect(end({ kind: "canceled" })).toMatchObject({ outcome: "canceled", spent: false });
 });
 
-test("an error's text begins with its message, in one line, and then says where it came from", () => {
+test("an error text contains the message once, followed by the stack", () => {
   const stack = "Error: it broke\n    at one (a.ts:1)\n    at two (b.ts:2)";
   expect(end({ ...failure, stack }).errorText).toBe("it broke\n    at one (a.ts:1)\n    at two (b.ts:2)");
 });
 
-test("every end names the lease that it was run under", () => {
+test("every end carries the lease that the attempt ran under", () => {
   expect(end({ kind: "succeeded", result: 1 })).toMatchObject({ jobId: "j", leaseNo: 4, tenantId: "t", result: 1 });
 });
 
-test("A-07 a class ends a run before its own attempts are used up, and never lets it have more", () => {
+test("A-07 an error class can end a run before its attempts are used up, and never extends it", () => {
   const roomy = { ...claimed, maxAttempts: 10 };
   const after = (attemptsSpent: number, errorType: string, maxAttempts = roomy.maxAttempts) =>
     decideEnd(
@@ -90,7 +90,7 @@ test("A-07 a class ends a run before its own attempts are used up, and never let
   expect(after(2, "transient_network", 3).outcome).toBe("dead_letter");
 });
 
-test("A-07 an error that is not worth another attempt makes a dead letter at once; whoever failed has the last word", () => {
+test("A-07 a permanent error class makes a dead letter at once, unless the error itself says whether it is retryable", () => {
   const of = (errorType: string, retryable?: boolean) =>
     end({ kind: "failed", errorType, message: "no", ...(retryable === undefined ? {} : { retryable }) }).outcome;
   const never = ["validation", "authentication", "not_found", "permission", "invalid_input", "command_not_allowed"];

@@ -86,7 +86,7 @@ function afterSnooze(
   { seconds, reason }: { readonly seconds: number; readonly reason?: string },
 ): Omit<AttemptEnd, "jobId" | "leaseNo" | "tenantId"> {
   if (claimed.snoozes >= MAX_SNOOZES) {
-    const errorText = `It was put off ${MAX_SNOOZES} times in this run.`;
+    const errorText = `It was snoozed ${MAX_SNOOZES} times in this run.`;
     const outcome = definition.deadLetter ? "dead_letter" : "failed";
     return { status: "failed", outcome, spent: true, errorType: "internal", errorText };
   }

@@ -50,8 +50,8 @@ beforeEach(async () => {
   jobs = [first, second, third];
 });
 
-describe("a note of which numbers have begun", () => {
-  test("makes exactly those spend an attempt whose leases are lost", async () => {
+describe("a mark of the claim numbers that have begun", () => {
+  test("makes exactly the begun attempts count when their leases are lost", async () => {
     expect(jobs.map(({ claimNo, started }) => [claimNo, started])).toEqual([1, 2, 3].map((no) => [no, false]));
     expect(await note(3, [[2, 2]])).toBe(true);
     await lapse();
@@ -65,7 +65,7 @@ describe("a note of which numbers have begun", () => {
     }
   });
 
-  test("says nothing of numbers above it, nor of another lease or another worker's lease of the same job", async () => {
+  test("does not cover higher numbers, another lease, or another worker's lease of the same job", async () => {
     expect(await note(2)).toBe(true);
     await settleAttempts(make.worker, [{ ...retried(jobs[0], 0), spent: false, status: "released" }]);
     const [again] = await claimAgain(1, 10);
@@ -78,7 +78,7 @@ describe("a note of which numbers have begun", () => {
     expect(await Promise.all(jobs.map(spentOf))).toEqual([0, 0, 0]);
   });
 
-  test("is refused once leases were taken from the worker, so that nothing begins under a lease that is lost", async () => {
+  test("is rejected after leases were taken from the worker, so no attempt begins under a lost lease", async () => {
     await lapse();
     await rescue();
     expect(await note(3)).toBe(false);
@@ -88,7 +88,7 @@ describe("a note of which numbers have begun", () => {
     expect(await Promise.all(jobs.map(spentOf))).toEqual([0, 0, 0]);
   });
 
-  test("is seen by a rescue that had begun to look before it", async () => {
+  test("is seen by a rescue that started before it", async () => {
     await lapse();
     await make.scheduler.transaction(async (tx) => {
       expect(await note(1)).toBe(true);
@@ -97,7 +97,7 @@ describe("a note of which numbers have begun", () => {
     expect(await Promise.all(jobs.map(spentOf))).toEqual([1, 0, 0]);
   });
 
-  test("waits for a rescue that takes leases, and is refused after it", async () => {
+  test("waits for a rescue that takes leases, and is then rejected", async () => {
     await lapse();
     let answer: boolean | "open" = "open";
     let noting: Promise<unknown> = Promise.resolve();
@@ -114,13 +114,13 @@ describe("a note of which numbers have begun", () => {
     expect(await Promise.all(jobs.map(spentOf))).toEqual([0, 0, 0]);
   });
 
-  test("needs a worker that is registered", async () => {
-    expect(await openMarks(make.worker, "nobody")).toBeNull();
-    expect(await markBegun(make.worker, { workerId: "nobody", upto: 1, waiting: [], taken: 0 })).toBe(false);
+  test("requires a registered worker", async () => {
+    expect(await openMarks(make.worker, "unregistered")).toBeNull();
+    expect(await markBegun(make.worker, { workerId: "unregistered", upto: 1, waiting: [], taken: 0 })).toBe(false);
   });
 });
 
-test("no two jobs of one claim have one number, whether their lanes have limits or not", async () => {
+test("the jobs of one claim have different numbers, in lanes with and without limits", async () => {
   await database.query("delete from app.live_jobs");
   const { key } = await make.definition();
   await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 100 });
@@ -132,10 +132,10 @@ test("no two jobs of one claim have one number, whether their lanes have limits 
   expect(all.map(({ claimNo }) => claimNo).toSorted()).toEqual([10, 7, 8, 9].toSorted());
 });
 
-describe("when an attempt that was noted began", () => {
+describe("the begin of a marked attempt", () => {
   const beganAt = () => performance.now() - 60_000;
 
-  test("is stored with its end, and never before its claim", async () => {
+  test("is stored with its end, and is never before its claim", async () => {
     const [first, second, third] = jobs;
     await note(3);
     await database.query("update app.live_jobs set claimed_at = claimed_at - interval '100 s' where job_id <> $1", [
@@ -157,7 +157,7 @@ describe("when an attempt that was noted began", () => {
     expect((await getJob(make.web, scope, second.jobId))?.startedAt).not.toBeNull();
   });
 
-  test("is stored in its own row for one that goes on for long", async () => {
+  test("is stored in the job's row for a long attempt", async () => {
     await note(3);
     await database.query("update app.live_jobs set claimed_at = claimed_at - interval '100 s'");
     expect((await startAttempts(make.worker, [{ ...jobs[0], beganAt: beganAt() }])).begun).toEqual([jobs[0].jobId]);

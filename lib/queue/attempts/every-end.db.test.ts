@@ -82,7 +82,7 @@ async function ended<Job extends { readonly jobId: string }>(
 
 const liveOf = (jobId: string) => database.query("select state from app.live_jobs where job_id = $1", [jobId]);
 
-test.each(ENDS)("%s leaves what every end leaves", async (_what, endOne) => {
+test.each(ENDS)("%s leaves the rows that every end leaves", async (_what, endOne) => {
   const scope = await make.tenant();
   for (const name of ["succeeded", "failed", "dead_letter", "canceled", "expired"])
     await listener(database, scope, { definitionId, eventName: `job.${name}`, condition: "false" });
@@ -105,6 +105,6 @@ test.each(ENDS)("%s leaves what every end leaves", async (_what, endOne) => {
     "select 1 from app.events where tenant_id = $1 and name = $2 and data ->> 'job_id' = $3",
     [scope.tenantId, `job.${outcome}`, jobId],
   );
-  expect(told, "its listeners hear of it").toHaveLength(1);
+  expect(told, "its event is published").toHaveLength(1);
   expect((await make.job(scope, KEYED)).id, "its key is free").not.toBe(jobId);
 });

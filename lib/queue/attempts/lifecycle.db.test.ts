@@ -31,7 +31,7 @@ afterAll(() => make.close());
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 
 describe("the life of a job", () => {
-  test("Z-07 a job goes from queued over running to succeeded, and its attempt carries the outcome", async () => {
+  test("Z-07 a job goes from queued through running to succeeded, and its attempt records the outcome", async () => {
     const job = await make.job(scope, {
       payload: { a: [1, "x"] },
       tags: ["t"],
@@ -88,14 +88,14 @@ describe("the life of a job", () => {
     await database.moveClock(0);
   });
 
-  test("a settle after the lease ran out is good as long as nobody reclaimed the job", async () => {
+  test("an end after the lease expired is accepted until the job is rescued", async () => {
     const claimed = await make.runningJob(scope);
     await database.moveClock(60_000);
     expect((await settleAttempts(make.worker, [succeeded(claimed)])).settled).toEqual([claimed.jobId]);
     await database.moveClock(0);
   });
 
-  test("LEASE-03 the rescuer leaves a job alone that was renewed between its look and its write", async () => {
+  test("LEASE-03 the rescue leaves a job alone that was renewed between its read and its write", async () => {
     const claimed = await make.runningJob(scope);
     await database.moveClock(31_000);
     await make.worker.transaction(async (tx) => {
@@ -159,7 +159,7 @@ describe("the life of a job", () => {
     for (const left of await make.claim("w1")) await settleAttempts(make.worker, [succeeded(left)]);
   });
 
-  test("a retry with an edited payload makes a new job that names the old one", async () => {
+  test("a retry with an edited payload creates a new job that refers to the old one", async () => {
     const claimed = await make.runningJob(scope, { payload: { n: 1 } });
     await settleAttempts(make.worker, [{ ...leaseOf(claimed), status: "failed", outcome: "failed", spent: true }]);
     const { job, created } = await retryJob(make.web, scope, { jobId: claimed.jobId, payload: { n: 2 } });
@@ -171,19 +171,19 @@ describe("the life of a job", () => {
     await cancelJob(make.web, scope, job.id);
   });
 
-  test("a conflict is told in words, whatever was to be done", async () => {
+  test("an error about a conflict names the status, for every action", async () => {
     const claimed = await make.runningJob(scope);
     await settleAttempts(make.worker, [succeeded(claimed)]);
     const { jobId } = claimed;
     await expect(retryJob(make.web, scope, { jobId, payload: {} })).rejects.toThrow(
-      "A job that is succeeded cannot be retried with another payload.",
+      "The job is succeeded and cannot be retried with another payload.",
     );
-    await expect(retryJob(make.web, scope, { jobId })).rejects.toThrow("A job that is succeeded cannot be retried.");
-    await expect(cancelJob(make.web, scope, jobId)).rejects.toThrow("The job is succeeded already.");
+    await expect(retryJob(make.web, scope, { jobId })).rejects.toThrow("The job is succeeded and cannot be retried.");
+    await expect(cancelJob(make.web, scope, jobId)).rejects.toThrow("The job has ended: succeeded.");
   });
 });
 
-test("one row that the database refuses does not keep the others of its batch from being settled", async () => {
+test("a row that the database refuses does not keep the others of its batch from being settled", async () => {
   const one = await make.runningJob(scope);
   const two = await make.runningJob(scope);
   const poison: AttemptEnd = { ...succeeded(one), output: { pid: 2 ** 40 } };
@@ -193,7 +193,7 @@ test("one row that the database refuses does not keep the others of its batch fr
   expect(await statusOf(one.jobId)).toBe("succeeded");
 });
 
-test("two claimers never get the same job", async () => {
+test("concurrent claims never return the same job", async () => {
   const own = await make.tenant();
   const { key } = await make.definition();
   await enqueueJobs(
@@ -207,7 +207,7 @@ test("two claimers never get the same job", async () => {
   expect(await claimJobs(make.worker, { workerId: "w", lanes: [], limit: 5 })).toEqual([]);
 });
 
-test("a job that was put off after a failed attempt does not say that it waits because of the failure", async () => {
+test("a job snoozed after a failed attempt does not show the failure as its wait reason", async () => {
   const scope = await make.tenant();
   const first = await make.runningJob(scope);
   await settleAttempts(make.worker, [retried(first, 0)]);
@@ -217,6 +217,6 @@ test("a job that was put off after a failed attempt does not say that it waits b
   await settleAttempts(make.worker, [putOff]);
   expect(await getJob(make.web, scope, first.jobId)).toMatchObject({
     attemptCount: 1,
-    waitReason: { code: "scheduled", detail: "Its last attempt asked to be run later." },
+    waitReason: { code: "scheduled", detail: "Its last attempt snoozed it." },
   });
 });

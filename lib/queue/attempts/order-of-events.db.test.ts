@@ -48,9 +48,9 @@ const laneOf = async (jobId: string) =>
 const claim = async (tx: Transaction, laneNo: number | undefined, startAtOnce: number) =>
   (await tx.run<{ job_id: string }>(claimJobsSql, [[laneNo], [1], 1, "w", [30], [-1e9], startAtOnce, 1])).length;
 
-describe("the order of the records is the order of the events", () => {
+describe("timestamps follow the order of events", () => {
   test.each([0, 1])(
-    "a claim that began before the former lease was given back is later than its end (started at once: %i)",
+    "a claim whose transaction began before the last lease was released is later than that release (started at once: %i)",
     async (atOnce) => {
       const job = await make.runningJob(scope);
       const laneNo = await laneOf(job.jobId);
@@ -62,7 +62,7 @@ describe("the order of the records is the order of the events", () => {
     },
   );
 
-  test("a claim that began before the job was enqueued is not earlier than its enqueue", async () => {
+  test("a claim whose transaction began before the job was enqueued is not earlier than its enqueue", async () => {
     let jobId = "";
     const enqueue = async () => {
       ({ jobId } = await enqueueJob(make.web, scope, { definitionKey }));
@@ -76,7 +76,7 @@ describe("the order of the records is the order of the events", () => {
     expect(row?.in_order).toBe(true);
   });
 
-  test("a cancel that began before an attempt ended is later than that end", async () => {
+  test("a cancel whose transaction began before an attempt ended is later than that end", async () => {
     const job = await make.runningJob(scope);
     const retry = () => settleAttempts(make.worker, [released(job)]);
     await withTenant(make.web, scope.tenantId, async (tx) => {

@@ -24,7 +24,7 @@ const child = (parent: ClaimedJob, job: Partial<NewJob> = {}): NewJob => ({
 const childrenOf = async (of: TenantScope, parentJobId: string) =>
   (await listJobs(make.web, of, { parentJobId }, { limit: 50 })).jobs;
 
-test("G-04 children are enqueued with the end of their parent, for its tenant", async () => {
+test("G-04 children are enqueued in the transaction of their parent's end, for its tenant", async () => {
   const parent = await make.runningJob(scope);
   const children = [child(parent, { payload: { n: 1 }, correlationId: "c" }), child(parent, { dedupeKey: "only" })];
   const settled = await settleAttempts(make.worker, [{ ...succeeded(parent), children }]);
@@ -38,7 +38,7 @@ test("G-04 children are enqueued with the end of their parent, for its tenant", 
   expect(await childrenOf(await make.tenant(), parent.jobId)).toEqual([]);
 });
 
-test("G-04 LEASE-01 a late attempt's children roll back with it", async () => {
+test("G-04 LEASE-01 a late attempt enqueues no children", async () => {
   const late = await make.runningJob(scope);
   await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
     late.jobId,
@@ -50,10 +50,10 @@ test("G-04 LEASE-01 a late attempt's children roll back with it", async () => {
 });
 
 test.each<[string, Partial<NewJob>, string]>([
-  ["a definition that is not there", { definitionKey: "nobody-has-this" }, "There is no such definition"],
+  ["a definition that is not there", { definitionKey: "no-such-definition" }, "Definition not found"],
   ["a payload that does not fit", { payload: { n: "one" } }, "/payload/n"],
   ["a value that cannot be stored", { tags: [""] }, "/tags/0"],
-])("G-04 %s refuses the end: the lease is still held, and nothing was written", async (_what, wrong, reason) => {
+])("G-04 %s refuses the end: the lease is kept, and nothing is written", async (_what, wrong, reason) => {
   const parent = await make.runningJob(scope);
   const children = [child(parent), child(parent, wrong)];
   const settled = await settleAttempts(make.worker, [{ ...succeeded(parent), children }]);
@@ -63,7 +63,7 @@ test.each<[string, Partial<NewJob>, string]>([
   expect((await settleAttempts(make.worker, [succeeded(parent)])).settled).toEqual([parent.jobId]);
 });
 
-test("an end whose own details cannot be stored still has its children, and others of its batch are not held up", async () => {
+test("an end with output that cannot be stored still enqueues its children and does not delay its batch", async () => {
   const [bad, good] = [await make.runningJob(scope), await make.runningJob(scope)];
   const poison = { ...succeeded(bad), children: [child(bad)], output: { pid: 2 ** 40 } };
   const settled = await settleAttempts(make.worker, [poison, succeeded(good)]);
@@ -71,14 +71,14 @@ test("an end whose own details cannot be stored still has its children, and othe
   expect(await childrenOf(scope, bad.jobId)).toHaveLength(1);
 });
 
-test("RLS-8 a worker that enqueues leaves no tenant set on its connection", async () => {
+test("RLS-8 enqueuing children leaves no tenant set on the worker's connection", async () => {
   const parent = await make.runningJob(scope);
   await settleAttempts(make.worker, [{ ...succeeded(parent), children: [child(parent)] }]);
   const other = await make.runningJob(await make.tenant());
   expect((await settleAttempts(make.worker, [succeeded(other)])).settled).toEqual([other.jobId]);
 });
 
-test("G-04 A-04 children may wait for each other and for the result of their parent", async () => {
+test("G-04 A-04 children can depend on each other and on the result of their parent", async () => {
   const parent = await make.runningJob(scope);
   const children = [
     child(parent, { ref: "last", dependsOn: [{ ref: "first" }] }),

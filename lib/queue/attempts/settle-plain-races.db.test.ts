@@ -33,7 +33,7 @@ async function changedMeanwhile(change: (jobId: string, tx: TenantTransaction) =
   return { jobId: job.jobId, done: (await ending)?.[0]?.done };
 }
 
-test("an end without a lock leaves a job alone that somebody began to wait for in that moment", async () => {
+test("the end without a lock leaves a job running that another job starts to depend on at the same time", async () => {
   let child = "";
   const { jobId, done } = await changedMeanwhile(async (parent, tx) => {
     child = (await enqueueJob(tx, scope, { definitionKey, dependsOn: [{ jobId: parent }] })).jobId;
@@ -41,7 +41,7 @@ test("an end without a lock leaves a job alone that somebody began to wait for i
   expect([done, await statusOf(jobId), await statusOf(child)]).toEqual([[], "running", "blocked"]);
 });
 
-test("nor takes one that is canceled in that moment", async () => {
+test("the end without a lock leaves a job running that is canceled at the same time", async () => {
   const { jobId, done } = await changedMeanwhile((id, tx) =>
     tx.run(
       {
@@ -56,7 +56,7 @@ test("nor takes one that is canceled in that moment", async () => {
   await cancelJob(make.web, scope, jobId);
 });
 
-test("nor one whose lease is taken away in that moment", async () => {
+test("the end without a lock leaves a job alone whose lease is rescued at the same time", async () => {
   const job = await make.runningJob(scope);
   await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
     job.jobId,

@@ -94,7 +94,7 @@ afterAll(async () => {
   await make.close();
 });
 
-test.each(CASES)("the statement %s finds its rows by their key, whatever the statistics say", async (name, ...rest) => {
+test.each(CASES)("the statement %s finds its rows by key, whatever the statistics are", async (name, ...rest) => {
   const plan = await explain(name, rest[2](leases));
   expect(plan).toMatch(/Index Scan using live_jobs_pkey/);
   // A plan that compares each row with each would throw away 200 × 200 rows here.

@@ -54,7 +54,7 @@ const POISON: readonly [what: string, end: (job: ClaimedJob) => AttemptEnd, stor
   ],
 ];
 
-test.each(POISON)("an attempt with %s is stored, and so are the others of its batch", async (_what, end, stored) => {
+test.each(POISON)("an attempt with %s is stored, and so is the rest of its batch", async (_what, end, stored) => {
   const jobs = await claimedBatch();
   const poisoned = jobs[BATCH >> 1] as ClaimedJob;
   const ends = jobs.map((job) => (job === poisoned ? end(job) : succeeded(job)));

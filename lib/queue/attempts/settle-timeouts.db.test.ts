@@ -11,7 +11,7 @@ const scope = await make.tenant();
 const { key } = await make.definition();
 afterAll(() => make.close());
 
-test("an end that runs into the statement timeout keeps none of the others of its batch from being settled", async () => {
+test("an end that hits the statement timeout does not keep the rest of its batch from being settled", async () => {
   await enqueueJobs(
     make.web,
     scope,

@@ -9,7 +9,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("the claim and app.is_limited agree about every lane, under limits of every scope", async () => {
+test("the claim's inlined limit check and app.is_limited agree for every lane, under limits of every scope", async () => {
   const definitions = [await make.definition(), await make.definition()];
   const tenants = [await make.tenant(), await make.tenant()];
   await database.query("insert into app.job_queues (name) values ('other') on conflict do nothing");
@@ -47,7 +47,7 @@ test("the claim and app.is_limited agree about every lane, under limits of every
   expect(seen.size).toBe(8);
 });
 
-test("functions ask whether a pause holds as statements do", () => {
+test("functions and statements check pauses with the same condition", () => {
   const folder = "drizzle/functions";
   const texts = readdirSync(folder).map((name) =>
     readFileSync(`${folder}/${name}`, "utf8").replaceAll("p.paused", "paused"),

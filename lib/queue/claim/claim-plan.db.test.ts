@@ -102,7 +102,7 @@ afterAll(async () => {
   await make.close();
 });
 
-test("LEASE-21 a claim prepared on empty tables is an index scan without a sort, and no dearer at 100,000 waiting and as many future jobs", async () => {
+test("LEASE-21 a claim prepared on empty tables is an index scan without a sort, and costs the same with 100,000 due and 100,000 future jobs", async () => {
   expectIndexScanOnly(small);
   await addJobs([lone], { count: MANY, dueInHours: 0 });
   await addJobs([lone], { count: MANY, dueInHours: 24 });
@@ -111,7 +111,7 @@ test("LEASE-21 a claim prepared on empty tables is an index scan without a sort,
   expect(large.foundPerLane - small.foundPerLane).toBeLessThanOrEqual(2);
 }, 120_000);
 
-test("nor with a thousand tenants", async () => {
+test("a claim costs the same with a thousand tenants", async () => {
   const lanes = await makeLanes(TENANTS);
   await addJobs(lanes, { count: 20, dueInHours: 0, atHead: true });
   const many = await explainClaim({ lanes: lanes.slice(0, 200), each: 1 });
@@ -119,7 +119,7 @@ test("nor with a thousand tenants", async () => {
   expect(many.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 2);
 }, 120_000);
 
-test("nor while there are pauses and limits of others", async () => {
+test("a claim costs the same while there are pauses and limits of other lanes", async () => {
   const { id } = await make.definition();
   const other = await make.tenant();
   await database.query("insert into app.pauses (scope, tenant_id, reason) values ('tenant', $1, 'x')", [
@@ -141,7 +141,7 @@ test("nor while there are pauses and limits of others", async () => {
   expect(gated.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 2 + 20 + planned);
 });
 
-test("while an old snapshot holds jobs that are gone, a lane is read on from its last sort key at the usual price", async () => {
+test("while an old snapshot keeps dead rows, a claim that continues after its last sort key costs the same", async () => {
   const holder = new pg.Client({ connectionString: database.adminUrl });
   await holder.connect();
   await holder.query("begin isolation level repeatable read; select count(*) from app.tenants");

@@ -153,7 +153,7 @@ const SWEEPS: readonly Sweep[] = [
     order: "id",
     todo: "app.events where status = 'pending'",
     make: insert(`insert into app.events (tenant_id, name, data, source, status)
-      select ${T}, 'nobody.listens', '{}', 'api', 'pending' from generate_series(1, $n)`),
+      select ${T}, 'no.listeners', '{}', 'api', 'pending' from generate_series(1, $n)`),
     run: () => fanOutPending(make.web, scope.tenantId),
   },
   {
@@ -245,7 +245,7 @@ const SWEEPS: readonly Sweep[] = [
   },
 ];
 
-test.each(SWEEPS)("$name: rows that another transaction has locked hold up no others", async (sweep) => {
+test.each(SWEEPS)("$name: rows locked by another transaction do not delay other rows", async (sweep) => {
   const { batch, todo, order = "ctid", run } = sweep;
   await database.query("truncate app.live_jobs, app.dedupe_keys, app.job_stat_deltas");
   await sweep.make(batch + OPEN);
@@ -260,7 +260,7 @@ test.each(SWEEPS)("$name: rows that another transaction has locked hold up no ot
   expect(await left()).toBe(0);
 });
 
-test("a worker whose notes are locked holds up the rescue of no other worker's jobs", async () => {
+test("a worker whose marks are locked does not delay the rescue of other workers' jobs", async () => {
   await database.query("truncate app.live_jobs");
   await database.query("insert into app.job_workers (worker_id, hostname, pid) values ('a', 'h', 1), ('b', 'h', 1)");
   await database.query("insert into app.attempt_marks (worker_id) values ('a'), ('b')");
@@ -279,7 +279,7 @@ test("a worker whose notes are locked holds up the rescue of no other worker's j
   expect(await sweep()).toMatchObject({ rescued: 1 });
 });
 
-test("each statement that deletes a bounded part locks what it finds and passes over what is locked", async () => {
+test("each statement that deletes or updates a bounded batch uses skip locked", async () => {
   const folder = new URL("../", import.meta.url);
   const unlocked: string[] = [];
   const statements = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".sql.ts"));

@@ -84,7 +84,7 @@ afterAll(async () => {
   await make.close();
 });
 
-test("while an old snapshot keeps the entries of 30,000 jobs, polls of new jobs and claims from the head do not read over them", async () => {
+test("while an old snapshot keeps the index entries of 30,000 jobs, polls for new jobs and claims from the head skip them", async () => {
   await addJobs(1, 0);
   const before = { fresh: await freshPoll(), claim: await claimFrom("-Infinity") };
   await database.query("delete from app.live_jobs");
@@ -128,7 +128,7 @@ test("while an old snapshot keeps the entries of 30,000 jobs, polls of new jobs 
     expect([look, partly < 200, whole > 500]).toEqual([look, true, true]);
 }, 60_000);
 
-test("a count under a limit does not read over them once what runs is marked", async () => {
+test("a count under a limit skips them once running jobs are marked", async () => {
   await database.query(
     `insert into app.concurrency_limits (scope, queue_id, max_running) select 'queue', queue_id, 5 from app.lanes where lane_no = $1`,
     [laneNo],

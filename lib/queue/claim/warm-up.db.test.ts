@@ -8,7 +8,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("the connections of a worker are open, each with the statements of short jobs planned, and no job is touched", async () => {
+test("warm-up opens a worker's connections, plans the statements of short jobs on each, and touches no job", async () => {
   const job = await make.job(await make.tenant());
   const db = openDatabase({
     prepare: true,

@@ -34,7 +34,7 @@ const listed = async (scope: TenantScope, filter: Parameters<typeof listDeadLett
     letter.status,
   ]);
 
-test("a job that failed for good is pending until somebody says otherwise, and who said what is kept", async () => {
+test("a dead letter is pending until it is triaged, and each triage records its actor", async () => {
   const { scope, userId } = await member();
   const id = await failed(scope);
   expect(await listed(scope)).toEqual([[id, "pending"]]);
@@ -49,7 +49,7 @@ test("a job that failed for good is pending until somebody says otherwise, and w
   ]);
 });
 
-test("what people made of a run is not what they make of the next one", async () => {
+test("triage of a run does not carry over to the next run", async () => {
   const { scope } = await member();
   const id = await failed(scope);
   await triageDeadLetter(make.web, scope, { jobId: id, status: "ignored", note: "old" });
@@ -66,7 +66,7 @@ test("what people made of a run is not what they make of the next one", async ()
   expect(await triageDeadLetter(make.web, scope, { jobId: id, status: "resolved" })).toMatchObject({ note: "" });
 });
 
-test("the list narrows by status, definition and error type, and pages", async () => {
+test("the list filters by status, definition and error type, and has pages", async () => {
   const { scope } = await member();
   const { key: other } = await make.definition();
   const first = await failed(scope, {}, "timeout");
@@ -84,7 +84,7 @@ test("the list narrows by status, definition and error type, and pages", async (
   expect([page.letters[0]?.job.id, page.hasMore, page.total]).toEqual([second, true, 3]);
 });
 
-test("redrive puts back those of a definition, some, or all that match, and nothing else", async () => {
+test("redrive retries those of a definition, the given ids, or all that match, and no others", async () => {
   const { scope } = await member();
   const { key: other } = await make.definition();
   const [first, second, third] = [
@@ -110,7 +110,7 @@ test("redrive puts back those of a definition, some, or all that match, and noth
   expect(event).toMatchObject({ action: "redrive", from: "dead_letter", to: "queued" });
 });
 
-test("with another payload it becomes a new job, and the dead letter is resolved with a note of it", async () => {
+test("redrive with another payload creates a new job, and the dead letter is resolved with a note about it", async () => {
   const { scope } = await member();
   const settings = { tags: ["a"], timeoutSeconds: 77, retryDelaySeconds: 5, retryMultiplier: 3, correlationId: "c" };
   const id = await failed(scope, { payload: { a: 1 }, ...settings });
@@ -132,7 +132,7 @@ test("with another payload it becomes a new job, and the dead letter is resolved
   });
 });
 
-test("edit and retry makes a linked job from each state that ended unhappily, and from no other", async () => {
+test("edit and retry creates a linked job from a dead letter or canceled job, and from no other status", async () => {
   const { scope } = await member();
   const dead = await failed(scope);
   const canceled = await make.job(scope);
@@ -147,7 +147,7 @@ test("edit and retry makes a linked job from each state that ended unhappily, an
   expect((await getJob(make.web, scope, dead))?.status).toBe("dead_letter");
 });
 
-test("a dead letter is resolved by its edited retry, both name each other, and a person's note stays", async () => {
+test("an edited retry resolves its dead letter, each refers to the other, and an existing note is kept", async () => {
   const { scope } = await member();
   const [plain, noted] = [await failed(scope), await failed(scope)];
   await triageDeadLetter(make.web, scope, { jobId: noted, note: "Ask the bank" });
@@ -172,7 +172,7 @@ test("a dead letter is resolved by its edited retry, both name each other, and a
   expect(open.letters).toEqual([]);
 });
 
-test("RLS-1 another tenant's dead letter is not there, for reading and for every verb", async () => {
+test("RLS-1 another tenant's dead letter is not found, for reading and for every action", async () => {
   const [{ scope }, other] = [await member(), await member()];
   const id = await failed(scope);
   expect(await getDeadLetter(make.web, other.scope, id)).toBeNull();

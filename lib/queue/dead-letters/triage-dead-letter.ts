@@ -46,7 +46,7 @@ export function redriveEdited(
   return inTenant(db, scope, async (tx) => {
     const before = await lockDeadLetter(tx, scope, jobId);
     const { job } = await retryJob(tx, scope, { jobId, payload });
-    const change = { status: "resolved", note: `Went on as job ${job.id} with another payload.` } as const;
+    const change = { status: "resolved", note: `Retried as job ${job.id} with another payload.` } as const;
     await write(tx, scope, { jobId, change, before });
     return job;
   });
@@ -72,7 +72,9 @@ async function lockDeadLetter(tx: TenantTransaction, scope: TenantScope, jobId: 
   if (locked && letter) return { runNo: locked.run_no, status: letter.status, note: letter.note };
   const [job] = await readStatuses(tx, scope, [jobId]);
   if (!job) throw jobNotFound();
-  throw new QueueError("state-conflict", `The job is ${job.status} and no dead letter.`, { current: job.status });
+  throw new QueueError("state-conflict", `The job is ${job.status}, so it is not a dead letter.`, {
+    current: job.status,
+  });
 }
 
 interface Written {

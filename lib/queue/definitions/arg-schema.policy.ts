@@ -41,11 +41,11 @@ export function compileArgSchema(schema: unknown): PayloadValidator {
 
 const MOST_PROBLEMS = 50;
 const TOO_COMPLEX = "takes too long to check against the argument schema: too many alternatives, or too much text";
-const TOO_LARGE = "is too much to compile: the schema has too many keywords, names, values and parts";
+const TOO_LARGE = "is too large to compile: the schema has too many keywords, names, values and parts";
 const ENDLESS: FieldProblem = {
   pointer: "",
   code: "schema",
-  detail: "cannot be checked: the schema refers to itself without end",
+  detail: "cannot be checked: the schema refers to itself without an end",
 };
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
@@ -63,7 +63,7 @@ function refuseOtherDialects({ $schema = DIALECT }: { readonly $schema?: unknown
  * the heap.
  */
 const MOST_LETTERS_OF_PLACES = 2_000_000;
-const LONG_PLACES = "is too much to compile: too much stands below long names";
+const LONG_PLACES = "is too large to compile: too many values are below long names";
 
 /** Places whose keys are keys of payloads. */
 const IN_VALUES = /\/(?:const|default|enum|examples)\//;

@@ -74,7 +74,7 @@ export async function createDefinition(db: Database, actor: Actor, input: Defini
   return db.transaction(async (tx) => {
     const queueId = await queueIdOf(tx, merged.queue);
     const [row] = await tx.run<{ id: string }>(insertDefinitionSql, values(input.key, merged, queueId));
-    if (!row) throw new QueueError("definition-exists", "There is a definition with this key already.");
+    if (!row) throw new QueueError("definition-exists", "A definition with this key exists.");
     await tx.run(keepDefinitionVersionSql, [row.id, actor.userId]);
     return toDefinitionView(await definitionById(tx, row.id));
   });
@@ -106,7 +106,7 @@ export async function updateDefinition(
 // Waiting jobs keep their version, so switching between remote and local would give them to workers of the wrong kind.
 function keepSide(current: Pick<DefinitionRow, "executor">, next: Settings): void {
   if ((current.executor === "remote") === (next.executor === "remote")) return;
-  throw new QueueError("invalid-value", "A definition cannot change between remote and local. Make a new one.", {
+  throw new QueueError("invalid-value", "A definition cannot change between remote and local. Create a new one.", {
     problems: [{ pointer: "/executor", code: "fixed", detail: "cannot change between remote and another executor" }],
   });
 }
@@ -118,7 +118,7 @@ export async function loadDefinitionVersion(
   version: number,
 ): Promise<RunnableDefinition> {
   const [row] = await db.run<DefinitionRow>(definitionVersionSql, [definitionId, version]);
-  if (!row) throw new QueueError("definition-unknown", "There is no such version of the definition.");
+  if (!row) throw new QueueError("definition-unknown", "Definition version not found.");
   return {
     definitionId,
     version,
@@ -167,14 +167,14 @@ export async function findDefinition(db: Runner, key: string): Promise<Definitio
 export async function queueIdOf(db: Runner, name: string): Promise<number> {
   const [row] = await db.run<{ id: number; is_active: boolean }>(queueByNameSql, [name]);
   if (row?.is_active) return row.id;
-  throw new QueueError("queue-unknown", "There is no active queue with this name.", {
+  throw new QueueError("queue-unknown", "No active queue has this name.", {
     problems: [{ pointer: "/queue", code: "queue-unknown", detail: "is not the name of an active queue" }],
   });
 }
 
 async function definitionById(db: Runner, id: string): Promise<DefinitionRow> {
   const [row] = await db.run<DefinitionRow>(lockDefinitionSql, [id]);
-  if (!row) throw new QueueError("not-found", "There is no such definition.");
+  if (!row) throw new QueueError("not-found", "Definition not found.");
   return row;
 }
 

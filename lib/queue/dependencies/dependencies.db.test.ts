@@ -8,8 +8,8 @@ const database = await testDatabase();
 const { make, scope, definitionKey, child, see, statusOf, succeed } = await makeLinkedJobs(database);
 afterAll(() => make.close());
 
-describe("A-04 a job waits for another", () => {
-  test("until it succeeded", async () => {
+describe("A-04 a job that depends on another", () => {
+  test("is blocked until its parent succeeds", async () => {
     const parent = await make.runningJob(scope);
     const waiting = await child([{ jobId: parent.jobId }]);
     expect(await statusOf(waiting)).toBe("blocked");
@@ -23,7 +23,7 @@ describe("A-04 a job waits for another", () => {
     expect((await make.claim("w")).map(({ jobId }) => jobId)).toContain(waiting);
   });
 
-  test("and ends with it when it did not succeed: cancel, fail or run", async () => {
+  test("ends with a parent that does not succeed: cancel, fail or run", async () => {
     const parent = await make.runningJob(scope);
     const on = [{ jobId: parent.jobId }];
     const canceled = await child(on);
@@ -40,7 +40,7 @@ describe("A-04 a job waits for another", () => {
     await make.claim("w");
   });
 
-  test("that is over already: it is queued, or ended, at once", async () => {
+  test("is queued or ended at once when the parent has ended already", async () => {
     const parent = await make.runningJob(scope);
     await settleAttempts(make.worker, [succeeded(parent)]);
     const queued = await enqueueJob(make.web, scope, { definitionKey, dependsOn: [{ jobId: parent.jobId }] });
@@ -52,7 +52,7 @@ describe("A-04 a job waits for another", () => {
     await make.claim("w");
   });
 
-  test("of the same bulk by its ref, in whatever order they are given", async () => {
+  test("can name its parent by a ref of the same bulk, in any order", async () => {
     const [last, first] = await enqueueJobs(make.web, scope, [
       { definitionKey, ref: "last", dependsOn: [{ ref: "first" }] },
       { definitionKey, ref: "first" },
@@ -66,7 +66,7 @@ describe("A-04 a job waits for another", () => {
     await make.claim("w");
   });
 
-  test("of another tenant never: the answer is that of a job that nobody has", async () => {
+  test("cannot depend on another tenant's job, which answers like an absent one", async () => {
     const stranger = await make.job(await make.tenant());
     const answers = await Promise.all(
       [stranger.id, "00000000-0000-7000-8000-000000000000"].map((jobId) => child([{ jobId }]).catch((error) => error)),
@@ -81,7 +81,7 @@ describe("A-04 a job waits for another", () => {
 });
 
 describe("A-04 shapes", () => {
-  test("a diamond runs its end once, after both sides", async () => {
+  test("a diamond runs its last job once, after both sides", async () => {
     const [top, left, right, end] = await enqueueJobs(make.web, scope, [
       { definitionKey, ref: "top" },
       { definitionKey, ref: "left", dependsOn: [{ ref: "top" }] },
@@ -102,7 +102,7 @@ describe("A-04 shapes", () => {
     expect(await statusOf(String(ids[3]))).toBe("succeeded");
   });
 
-  test("500 children of one, and one child of 500", async () => {
+  test("500 children of one parent, and one child of 500 parents", async () => {
     const sides = Array.from({ length: 500 }, (_job, index) => `side-${index}`);
     const jobs = await enqueueJobs(make.web, scope, [
       { definitionKey, ref: "start" },
@@ -125,7 +125,7 @@ describe("A-04 shapes", () => {
     await succeed(String(jobs.at(-1)?.jobId));
   });
 
-  test("the end of the first in a chain of 1,000 cancels all of it, and each says why", async () => {
+  test("when the first job of a chain of 1,000 ends, all are canceled and each says why", async () => {
     const chain = Array.from({ length: 1000 }, (_job, index) => ({
       definitionKey,
       ref: `n${index}`,
@@ -144,7 +144,7 @@ describe("A-04 shapes", () => {
   });
 });
 
-test("jobs that stay blocked by a fault are found and released, the others left alone", async () => {
+test("the sweep releases jobs that a fault left blocked, and no others", async () => {
   const parent = await make.runningJob(scope);
   const waits = await child([{ jobId: parent.jobId }]);
   const over = await make.runningJob(scope);

@@ -53,8 +53,8 @@ async function workOff(): Promise<number> {
   return all;
 }
 
-describe("A-04 more children than one call tells", () => {
-  test("some are released with the end of their parent, the rest from the backlog, and the sweep has nothing to heal", async () => {
+describe("A-04 more children than one call releases", () => {
+  test("are partly released with the end of their parent, then from the backlog, and the sweep finds nothing", async () => {
     const { parent, ids } = await fan(MANY);
     await settleAttempts(make.worker, [succeeded(parent)]);
     const first = await standing(ids);
@@ -67,7 +67,7 @@ describe("A-04 more children than one call tells", () => {
     for (let left = MANY; left > 0; left -= 1000) await claimAll();
   });
 
-  test("children count by what is put into their payloads: a few large ones at once, the rest from the backlog", async () => {
+  test("count by the placeholders of their payloads: a few large ones at once, the rest from the backlog", async () => {
     const parent = await make.runningJob(scope);
     const dependsOn = [{ jobId: parent.jobId, type: "data", as: "p" }] as const;
     const payload = { a: Array(900).fill("{{parents.p.result}}") };
@@ -90,7 +90,7 @@ describe("A-04 more children than one call tells", () => {
     await claimAll();
   });
 
-  test("a cascade that is cut goes on from there, through all levels", async () => {
+  test("a cascade that reaches the limit continues from the backlog through all levels", async () => {
     const { parent, ids } = await fan(MANY);
     const below = await enqueueJobs(
       make.web,
@@ -105,7 +105,7 @@ describe("A-04 more children than one call tells", () => {
     expect(await backlog()).toBe(0);
   });
 
-  test("a parent in its next run before all heard of the last: the rest hears of the end of the next", async () => {
+  test("the rest waits for the parent's next run when the parent is retried before all are released", async () => {
     const { parent, ids } = await fan(MANY);
     await settleAttempts(make.worker, [dead(parent)]);
     const { blocked, canceled } = await standing(ids);
@@ -121,7 +121,7 @@ describe("A-04 more children than one call tells", () => {
     await claimAll();
   });
 
-  test("children that ended by themselves meanwhile do not stop it", async () => {
+  test("children that ended meanwhile do not stop the backlog", async () => {
     const { parent, ids } = await fan(2);
     await database.query(
       `insert into app.release_backlog (tenant_id, parent_id, from_child, to_child) values ($1, $2, $3, $3), ($1, $2, $3, $4)`,
@@ -156,7 +156,7 @@ async function chain(count: number) {
 }
 
 describe("A-04 a chain that fails", () => {
-  test("one call ends as many levels as it tells children, and those below go on as they asked", async () => {
+  test("one call ends a bounded number of levels, and the backlog ends the others according to their settings", async () => {
     const { parent, ids } = await chain(2300);
     const [middle, last] = [String(ids[1000]), String(ids.at(-1))];
     const below = await enqueueJobs(make.web, scope, [
@@ -174,7 +174,7 @@ describe("A-04 a chain that fails", () => {
     await claimAll();
   });
 
-  test("a job that somebody holds stops it there and nowhere else", async () => {
+  test("a locked job delays the cascade at that job only", async () => {
     const { parent, ids } = await chain(30);
     const free = openGate();
     const holding = withTenant(make.web, scope.tenantId, async (tx) => {

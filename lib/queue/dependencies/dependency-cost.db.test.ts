@@ -51,18 +51,18 @@ async function workOff(): Promise<void> {
   for (let handled = 1; handled > 0; ) ({ handled } = await workOffReleases(make.scheduler, { limit: 1000 }));
 }
 
-describe("A-04 what a parent's result costs the statement that ends the parent", () => {
+describe("A-04 cost of a parent's result in the statement that ends the parent", () => {
   const whole = { payload: { all: "{{parents.p.result}}" } };
   const data = { type: "data", as: "p" } as const;
 
-  test("a payload is rendered in time in proportion to the size of the result", async () => {
+  test("rendering a payload takes time in proportion to the size of the result", async () => {
     const small = await endWith(keysOf(KEYS / 4), 8, data, whole);
     const large = await endWith(keysOf(KEYS), 8, data, whole);
     expect([await released(small.ids), await released(large.ids)]).toEqual([8, 8]);
     expect(large.ms).toBeLessThanOrEqual(4 * 1.5 * small.ms + NOISE_MS);
   }, 120_000);
 
-  test("a call renders as many children as it can within seconds, and the leader releases the others", async () => {
+  test("a call renders as many children as fit into seconds, and the leader releases the others", async () => {
     const { ms, ids } = await endWith(keysOf(KEYS), 60, data, whole);
     expect(ms).toBeLessThan(MOST_MS);
     const first = await released(ids);
@@ -74,7 +74,7 @@ describe("A-04 what a parent's result costs the statement that ends the parent",
     expect(await database.query(rendered, [ids, { all: keysOf(KEYS) }])).toEqual([{ n: 60 }]);
   }, 120_000);
 
-  test("results of other parents and the payload itself count as well", async () => {
+  test("results of other parents and the payload itself count too", async () => {
     await claimAll();
     const { id: other } = await make.job(scope);
     await succeed(other, { text: "x".repeat(250_000) });
@@ -91,7 +91,7 @@ describe("A-04 what a parent's result costs the statement that ends the parent",
     expect([await released(both.ids), await released(large.ids)]).toEqual([60, 60]);
   }, 120_000);
 
-  test("a condition costs the same whatever the size of the result", async () => {
+  test("a condition costs the same for any size of the result", async () => {
     const never = Array.from({ length: 100 }, (_, n) => n + 100);
     const condition = { path: "result.z", op: "in", value: never } as const;
     const end = (keys: number) =>
@@ -158,7 +158,7 @@ function makeTemplate(random: (below: number) => number) {
   return { source, filled, places, values };
 }
 
-describe("A-04 values in their places of a payload", () => {
+describe("A-04 values filled into a payload", () => {
   interface Filling {
     readonly source: string;
     readonly places: readonly (readonly string[])[];
@@ -179,7 +179,7 @@ describe("A-04 values in their places of a payload", () => {
     return rows.map(({ filled }) => filled);
   };
 
-  test("come out as they are, with their numbers, names and escapes, wherever they stand", async () => {
+  test("are stored as they are, with their numbers, names and escapes, at any path", async () => {
     const random = makeRandom(1);
     const templates = Array.from({ length: 1000 }, () => makeTemplate(random)).filter(
       ({ places }) => places.length > 0,
@@ -192,7 +192,7 @@ describe("A-04 values in their places of a payload", () => {
     expect(await fill(templates)).toEqual(wanted.map(({ filled }) => filled));
   });
 
-  test("a place that does not exist is a data exception", async () => {
+  test("a path that does not exist is a data exception", async () => {
     for (const [source, place] of [
       ['{"a":1}', ["b"]],
       ["[1]", ["1"]],
@@ -206,7 +206,7 @@ describe("A-04 values in their places of a payload", () => {
       });
   });
 
-  test("a result stands in a payload as it was stored, as a value and within a text", async () => {
+  test("a result appears in a payload as it was stored, as a value and within text", async () => {
     await claimAll();
     const parent = await make.runningJob(scope);
     const odd = { "": [1.5, -0.25, 9007199254740991], '"\\\n\u0001': "é\u{1f600}{{x}}", deep: [[[null, true]]] };

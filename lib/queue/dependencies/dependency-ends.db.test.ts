@@ -17,7 +17,7 @@ const { make, scope, definitionKey, child, see, statusOf, succeed } = await make
 afterAll(() => make.close());
 
 describe("A-04 ends and retries", () => {
-  test("a blocked job that is canceled or expires is over for those that wait for it, and its parent does not mind", async () => {
+  test("canceling or expiring a blocked job releases its children and does not affect its parent", async () => {
     const parent = await make.runningJob(scope);
     const canceled = await child([{ jobId: parent.jobId }]);
     const expired = await child([{ jobId: parent.jobId }], { expiresAt: new Date(Date.now() + 1000) });
@@ -39,7 +39,7 @@ describe("A-04 ends and retries", () => {
     await make.claim("w");
   });
 
-  test("a child that ended with its parent waits again when it is retried, and never runs before it", async () => {
+  test("a child that ended with its parent is blocked again when it is retried, and never runs before the parent", async () => {
     const parent = await make.runningJob(scope);
     const jobId = await child([{ jobId: parent.jobId, type: "data", as: "p" }], { payload: ["{{parents.p.result}}"] });
     await settleAttempts(make.worker, [dead(parent)]);
@@ -56,7 +56,7 @@ describe("A-04 ends and retries", () => {
     await make.claim("w");
   });
 
-  test("a retry with a payload is a new job that waits for nobody", async () => {
+  test("a retry with a payload creates a new job without dependencies", async () => {
     const parent = await make.job(scope);
     const jobId = await child([{ jobId: parent.id }]);
     await cancelJob(make.web, scope, parent.id);
@@ -65,7 +65,7 @@ describe("A-04 ends and retries", () => {
     await make.claim("w");
   });
 
-  test("who waits for whom can be read from both ends, by the tenant alone", async () => {
+  test("parents and children can be read from both sides, by their tenant only", async () => {
     const parent = await make.job(scope);
     const condition = { path: "result.n", op: "gt", value: 1 } as const;
     const jobId = await child([{ jobId: parent.id, type: "conditional", condition, as: "p" }], {
@@ -87,7 +87,7 @@ describe("A-04 ends and retries", () => {
     expect(await statusOf(jobId)).toBe("failed");
   });
 
-  test("the dedupe key of a job that ends with its parent is free again, and who waits for a duplicate waits for the holder", async () => {
+  test("a job that ends with its parent frees its dedupe key, and a child of a duplicate depends on the holder", async () => {
     const parent = await make.job(scope);
     const jobId = await child([{ jobId: parent.id }], { dedupeKey: "once" });
     const [held, waiter] = await enqueueJobs(make.web, scope, [

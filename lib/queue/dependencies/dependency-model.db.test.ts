@@ -144,7 +144,7 @@ function isMeant(kind: Step["kind"], status: ModelJob["status"]): boolean {
   return status === "running";
 }
 
-test("A-04 after every step of any workflow each job stands where the rules put it", async () => {
+test("A-04 after every step of any workflow each job has the status that the rules give it", async () => {
   await fc.assert(
     fc.asyncProperty(jobs, jobs, steps, async (first, second, all) => {
       const run = new Run();

@@ -63,7 +63,7 @@ test("A-04 a parent that ends while its children are enqueued leaves none of the
   }
 }, 60_000);
 
-test("A-04 an enqueue that holds its parent makes the settle wait until it knows of the child", async () => {
+test("A-04 while an enqueue locks the parent, settling it waits until the child is visible", async () => {
   const parent = await make.runningJob(scope);
   const child = await withTenant(make.web, scope.tenantId, async (tx) => {
     const { jobId } = await enqueueJob(tx, scope, { definitionKey, dependsOn: [{ jobId: parent.jobId }] });
@@ -76,7 +76,7 @@ test("A-04 an enqueue that holds its parent makes the settle wait until it knows
   await claimAll();
 });
 
-test("A-04 a child that an enqueue holds keeps no parent from being settled: it is released as soon as it is free", async () => {
+test("A-04 a child locked by an enqueue does not delay its parent's end, and is released when it is unlocked", async () => {
   const [parent, other] = [await make.runningJob(scope), await make.runningJob(scope)];
   const { jobId } = await enqueueJob(make.web, scope, { definitionKey, dependsOn: [{ jobId: parent.jobId }] });
   const ends = [succeeded(parent), succeeded(other)];
@@ -98,7 +98,7 @@ test("A-04 a child that an enqueue holds keeps no parent from being settled: it 
   await claimAll();
 });
 
-test("A-04 parents that share children end at once in any order, some of them badly, without a deadlock", async () => {
+test("A-04 parents that share children end concurrently in any order and with any outcome without a deadlock", async () => {
   deadlocks = 0;
   for (let round = 0; round < 6; round += 1) {
     const parents = Array.from({ length: 12 }, (_job, index) => `p${index}`);

@@ -34,7 +34,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     return { job, ms: performance.now() - began };
   };
 
-  test("whole values keep their type, text is joined, defaults step in, and what is no placeholder stays", async () => {
+  test("whole values keep their type, text is joined, defaults apply, and escaped braces stay", async () => {
     const result = { n: 7, list: [{ "a-b": "x" }, null], yes: true, "": 1 };
     const payload = {
       n: "{{parents.p.result.n}}",
@@ -56,7 +56,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     expect((await render("{{parents.p.result}}", ["all"])).payload).toEqual(["all"]);
   });
 
-  test("what is missing ends the child with its place, and so do prototypes and a payload that grows too large", async () => {
+  test("a missing value, a prototype property or a payload over 256 KiB fails the child with the pointer", async () => {
     const missing = await render({ a: { "b/c": "{{parents.p.result.x.y}}" } }, { x: 1 });
     expect(missing).toMatchObject({ status: "failed", errorType: "template" });
     expect(missing.lastError).toContain("payload/a/b~1c needs parents.p.result.x.y");
@@ -66,7 +66,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     expect((await render(large, { text: "x".repeat(10_000) })).lastError).toContain("256 KiB");
   });
 
-  test("a payload that would become huge costs the end of its parent no more than one that fits", async () => {
+  test("a payload that would become huge does not slow down the end of its parent", async () => {
     const most = { text: "x".repeat(250_000) };
     for (const huge of [Array(1000).fill("{{parents.p.result}}"), "{{parents.p.result.text}}".repeat(1000)]) {
       const { job, ms } = await timed(() => render(huge, most));
@@ -80,7 +80,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     expect(ms).toBeLessThan(5000);
   });
 
-  test("the child runs with it, also in its next attempts and runs", async () => {
+  test("the child's next attempts and runs use the same payload", async () => {
     const parent = await make.runningJob(scope);
     const jobId = await child([{ jobId: parent.jobId, type: "data", as: "p" }], { payload: ["{{parents.p.result}}"] });
     await settleAttempts(make.worker, [succeeded(parent, 1)]);
@@ -92,7 +92,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     expect((await make.claim("w")).find((one) => one.jobId === jobId)?.payload).toEqual([1]);
   });
 
-  test("on_parent_failure run goes on with the defaults", async () => {
+  test("with on_parent_failure run the child runs with the defaults", async () => {
     const parent = await make.runningJob(scope);
     const jobId = await child([{ jobId: parent.jobId, type: "data", as: "p" }], {
       payload: ["{{parents.p.result.n | default: 0}}", "{{parents.p.status}}"],
@@ -103,7 +103,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     await make.claim("w");
   });
 
-  test("a payload that takes in results is neither replaced nor a replacement over a dedupe key", async () => {
+  test("a payload with placeholders is not replaced and does not replace another over a dedupe key", async () => {
     const parent = await make.job(scope);
     const waits = {
       dependsOn: [{ jobId: parent.id, type: "data" as const, as: "p" }],
@@ -125,7 +125,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     await claimAll();
   });
 
-  test("a child that cannot be rendered at all ends, and its parent all the same", async () => {
+  test("a child whose payload cannot be rendered fails, and its parent still ends", async () => {
     const parent = await make.runningJob(scope);
     const jobId = await child([{ jobId: parent.jobId, type: "data", as: "p" }], {
       payload: [["{{parents.p.result}}"]],
@@ -141,7 +141,7 @@ describe("A-04 a parent's result in a child's payload", () => {
   });
 });
 
-describe("A-04 conditions on a parent that is over", () => {
+describe("A-04 conditions on a parent that has ended", () => {
   const RESULT = { n: 5, s: "b", list: ["x"], nothing: null, deep: { yes: true } };
   test.each([
     ["result.n", "eq", 5, true],

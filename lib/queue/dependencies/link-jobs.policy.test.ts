@@ -19,8 +19,8 @@ const problemsOf = (jobs: readonly NewJob[], known?: readonly string[]) => {
   return [];
 };
 
-describe("A-04 who waits for whom", () => {
-  test("a child's id comes after its parents', whatever order they are given in", () => {
+describe("A-04 dependencies between jobs", () => {
+  test("a child gets a greater id than its parents, in any order of the request", () => {
     const [last, middle, first] = link([
       job({ ref: "c", dependsOn: [{ ref: "b" }, { ref: "a" }] }),
       job({ ref: "b", dependsOn: [{ ref: "a" }] }),
@@ -36,7 +36,7 @@ describe("A-04 who waits for whom", () => {
     expect(link(inOrder).map(({ rank }) => rank)).toEqual([undefined, undefined, undefined]);
   });
 
-  test("cycles are refused, with the place of an edge that closes one", () => {
+  test("a cycle is refused with a pointer to one of its edges", () => {
     expect(problemsOf([job({ ref: "a", dependsOn: [{ ref: "a" }] })])).toEqual([["/jobs/0/depends_on/0/ref", "cycle"]]);
     const ring = [
       job({ dependsOn: [{ ref: "a" }] }),
@@ -47,7 +47,7 @@ describe("A-04 who waits for whom", () => {
     expect(problemsOf(ring)).toEqual([["/jobs/2/depends_on/1/ref", "cycle"]]);
   });
 
-  test("jobs with one dedupe key are one job, so a cycle through it is one too", () => {
+  test("jobs with the same dedupe key are one job, so a cycle through them is refused", () => {
     const jobs = [
       job({ dedupeKey: "k", dependsOn: [{ ref: "b" }] }),
       job({ ref: "b", dependsOn: [{ ref: "same" }] }),
@@ -59,7 +59,7 @@ describe("A-04 who waits for whom", () => {
     );
   });
 
-  test("a chain of 1,000 and a fan of 1,000 take no recursion", () => {
+  test("a chain of 1,000 and a fan of 1,000 need no recursion", () => {
     const chain = Array.from({ length: 1000 }, (_job, index) =>
       job({ ref: `n${index}`, ...(index === 999 ? {} : { dependsOn: [{ ref: `n${index + 1}` }] }) }),
     );
@@ -72,9 +72,9 @@ describe("A-04 who waits for whom", () => {
   });
 
   test.each([
-    ["an unknown ref", { dependsOn: [{ ref: "nobody" }] }, "/depends_on/0/ref", "ref-unknown"],
+    ["an unknown ref", { dependsOn: [{ ref: "unknown" }] }, "/depends_on/0/ref", "ref-unknown"],
     [
-      "an id of nobody",
+      "an unknown id",
       { dependsOn: [{ jobId: "00000000-0000-7000-8000-00000000000b" }] },
       "/depends_on/0/job_id",
       "job-unknown",
@@ -101,19 +101,19 @@ describe("A-04 who waits for whom", () => {
     ],
     ["on_parent_failure without parents", { onParentFailure: "run" }, "/on_parent_failure", "unexpected"],
     [
-      "a placeholder of nobody",
+      "a placeholder for an unknown parent",
       { dependsOn: [{ jobId: OUTER, type: "data", as: "p" }], payload: { a: ["{{parents.q.result}}"] } },
       "/payload/a/0",
       "template",
     ],
   ] satisfies [string, Partial<NewJob>, string, string][])(
-    "%s is refused with its place",
+    "%s is refused with a pointer",
     (_what, part, pointer, code) => {
       expect(problemsOf([job({ ref: "a" }), job(part)])).toEqual([[`/jobs/1${pointer}`, code]]);
     },
   );
 
-  test("two jobs with one ref, and two parents with one name, are refused", () => {
+  test("two jobs with the same ref and two parents with the same name are refused", () => {
     expect(problemsOf([job({ ref: "a" }), job({ ref: "a" })])).toEqual([["/jobs/1/ref", "ref-duplicate"]]);
     const parents = [
       { ref: "a", as: "x", type: "data" as const },
@@ -124,7 +124,7 @@ describe("A-04 who waits for whom", () => {
     ]);
   });
 
-  test("ids are compared without regard to case, and asked for once", () => {
+  test("ids are compared case-insensitively and looked up once", () => {
     const jobs = [job({ dependsOn: [{ jobId: OUTER.toUpperCase() }] }), job({ dependsOn: [{ jobId: OUTER }] })];
     expect(outerParents(jobs)).toEqual([OUTER]);
     expect(problemsOf(jobs)).toEqual([]);
@@ -143,7 +143,7 @@ describe("A-04 results in payloads", () => {
   const bindingsOf = (payload: unknown) => compile(payload).bindings;
   const faultOf = (payload: unknown) => compile(payload).problems[0]?.detail;
 
-  test("a value that is one placeholder keeps its type; mixed text is joined", () => {
+  test("a value that is only a placeholder keeps its type; mixed text is joined", () => {
     expect(bindingsOf({ n: "{{ parents.a.result.rows[0].n }}", plain: "no {braces}" })).toEqual([
       {
         at: ["n"],
@@ -161,7 +161,7 @@ describe("A-04 results in payloads", () => {
     expect(bindingsOf("{{parents.a.result}}")[0]?.at).toEqual([]);
   });
 
-  test("places are stored with their names, so these are bounded together, and so are placeholders", () => {
+  test("the total size of placeholder paths and the number of placeholders are bounded", () => {
     const below = (name: string, count: number) => ({ [name]: Array(count).fill("{{parents.a.status}}") });
     expect(faultOf(below("a".repeat(90_000), 1))).toBe(undefined);
     expect(faultOf(below("a".repeat(1000), 101))).toContain("too long names");
@@ -177,7 +177,7 @@ describe("A-04 results in payloads", () => {
     expect(defaults("{{parents.a.result.x|default:null}} y")).toEqual([null, { text: " y" }]);
   });
 
-  test("{{ stands in a text as a placeholder of its own", () => {
+  test("an escaped {{ stays in the text", () => {
     expect(bindingsOf('{{"{{"}}name}}')).toEqual([
       { at: [], whole: false, parts: [{ text: "{{" }, { text: "name}}" }] },
     ]);
@@ -200,7 +200,7 @@ describe("A-04 results in payloads", () => {
     expect(compile({ deep: [text] }).problems[0]?.pointer).toBe("/deep/0");
   });
 
-  test("a text of nothing but braces is looked at in reasonable time", () => {
+  test("a text of only braces is parsed in bounded time", () => {
     const started = performance.now();
     expect(faultOf(`{{${"}".repeat(250_000)}`)).toBeTruthy();
     expect(faultOf("{{".repeat(120_000))).toBeTruthy();
@@ -209,7 +209,7 @@ describe("A-04 results in payloads", () => {
 });
 
 describe("A-04 conditions", () => {
-  test("paths are taken apart", () => {
+  test("a path is split into its steps", () => {
     expect(compileCondition({ path: "result.a-b[2].c", op: "gt", value: 1 })).toMatchObject({
       steps: ["result", "a-b", "2", "c"],
     });

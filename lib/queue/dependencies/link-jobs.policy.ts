@@ -250,7 +250,7 @@ function parentOf({ ref, jobId }: Dependency, pointer: string, { byRef, known, p
   }
   const id = normal(jobId ?? "");
   if (known?.has(id) === false)
-    problems.push({ pointer: `${pointer}/job_id`, code: "job-unknown", detail: "there is no such job" });
+    problems.push({ pointer: `${pointer}/job_id`, code: "job-unknown", detail: "is not a known job" });
   return id;
 }
 

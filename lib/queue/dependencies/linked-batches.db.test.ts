@@ -49,14 +49,14 @@ function scansOf(children: number) {
   });
 }
 
-test("a link looks up neither its tenant nor a live row: a batch of 300 reads what a batch of 3 reads", async () => {
+test("a link reads neither its tenant nor a live row: a batch of 300 scans as much as a batch of 3", async () => {
   await scansOf(3);
   const few = await scansOf(3);
   expect(few.backlogScans).toBe(0);
   expect(await scansOf(300)).toEqual(few);
 });
 
-test("a linked batch is one statement, in a transaction of its own", async () => {
+test("a linked batch is one statement in its own transaction", async () => {
   const { jobId } = await enqueueJob(make.web, scope, { definitionKey });
   const sent: string[] = [];
   const web: Database = {
@@ -82,7 +82,7 @@ test("a linked batch is one statement, in a transaction of its own", async () =>
   expect([first, middle, last].toSorted()).toEqual([first, middle, last]);
 });
 
-test("in a transaction, a parent that does not exist is refused and the transaction goes on", async () => {
+test("a parent that does not exist is refused without aborting the caller's transaction", async () => {
   const ends = await withTenant(make.web, scope.tenantId, async (tx) => {
     const missing: NewJob = { definitionKey, dependsOn: [{ jobId: "00000000-0000-7000-8000-000000000000" }] };
     await expect(enqueueJobs(tx, scope, [missing])).rejects.toMatchObject({
@@ -93,7 +93,7 @@ test("in a transaction, a parent that does not exist is refused and the transact
   expect(await statusOf(ends.jobId)).toBe("queued");
 });
 
-test("a linked batch answers where each of its jobs stands at its end, in the order given", async () => {
+test("a linked batch returns each job's final status, in the order of the request", async () => {
   const [over, bad] = [await make.runningJob(scope), await make.job(scope)];
   await settleAttempts(make.worker, [succeeded(over)]);
   await cancelJob(make.web, scope, bad.id);
@@ -112,7 +112,7 @@ test("a linked batch answers where each of its jobs stands at its end, in the or
   expect([accepted[2]?.scheduledFor, accepted[5]?.scheduledFor]).toEqual([later, later]);
 });
 
-test("a linked batch is checked against the definition as it is, whatever an earlier one has read", async () => {
+test("a linked batch is checked against the current definition, even if an earlier batch cached another version", async () => {
   const definition = await make.definition({ argSchema: { type: "object" } });
   const linked = (payload: unknown): NewJob[] => [
     { definitionKey: definition.key, ref: "a", payload },
@@ -129,7 +129,7 @@ test("a linked batch is checked against the definition as it is, whatever an ear
   await expect(enqueueJobs(make.web, scope, linked({ m: 1 }))).rejects.toMatchObject({ code: "definition-inactive" });
 });
 
-test("after a change of the definition, a refusal of the second try names its place as one of the first try does", async () => {
+test("a refusal after a retry for a changed definition has the same pointer as one without", async () => {
   const definition = await make.definition();
   const queued: NewJob = { definitionKey: definition.key, queue: "no-such-queue" };
   const orphan: NewJob = {
@@ -146,7 +146,7 @@ test("after a change of the definition, a refusal of the second try names its pl
   }
 });
 
-test("linked jobs that share all else are stored as those that do not: values, order, schema and its exceptions", async () => {
+test("linked jobs that share all other fields are stored like jobs that do not: values, order and schema", async () => {
   const { key } = await make.definition({ argSchema: { type: "object", required: ["n"] } });
   const later = new Date(Date.now() + 3_600_000);
   const job = (payload: unknown, more: Partial<NewJob> = {}): NewJob => {

@@ -29,7 +29,7 @@ const ORPHANS = `
   union all select 'live and ended', count(*)::int from app.live_jobs l join app.job_attempts a on a.job_id = l.job_id
     where a.outcome is not null and not a.superseded`;
 
-test("RLS-5 whatever hangs on a job has its job's tenant, and a job is live or has ended, never both or neither", async () => {
+test("RLS-5 every row of a job has the job's tenant, and a job is either live or ended", async () => {
   const scopes = [await make.tenant(), await make.tenant()];
   for (const scope of scopes) {
     const done = await make.runningJob(scope, { dedupeKey: "done", dedupe: { mode: "retained" } });

@@ -16,7 +16,7 @@ afterAll(() => make.close());
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 const enqueue = (dedupeKey: string, as = scope) => enqueueJob(make.web, as, { definitionKey, dedupeKey });
 
-test("LEASE-08 a job with a key goes back to the queue after a failure, whoever asks for the key meanwhile", async () => {
+test("LEASE-08 a job with a dedupe key is queued again after a failure, even if others ask for the key", async () => {
   const running = await make.runningJob(scope, { definitionKey, dedupeKey: "in the way" });
   expect(await enqueue("in the way")).toMatchObject({ deduplicated: true, jobId: running.jobId });
   expect((await settleAttempts(make.worker, [retried(running, 0)])).settled).toEqual([running.jobId]);
@@ -24,7 +24,7 @@ test("LEASE-08 a job with a key goes back to the queue after a failure, whoever 
   expect(await enqueue("in the way")).toMatchObject({ deduplicated: true, jobId: running.jobId });
 });
 
-test("LEASE-13 a caller that meets an uncommitted holder of its key waits, and gets a job that exists when that is rolled back", async () => {
+test("LEASE-13 a caller that meets an uncommitted holder of its key waits, and gets a new job if the holder is rolled back", async () => {
   let first = "";
   const rolledBack = withTenant(make.web, scope.tenantId, async (tx) => {
     first = (await enqueueJob(tx, scope, { definitionKey, dedupeKey: "undone" })).jobId;
@@ -39,7 +39,7 @@ test("LEASE-13 a caller that meets an uncommitted holder of its key waits, and g
   expect([await statusOf(second.jobId), await statusOf(first)]).toEqual(["queued", undefined]);
 });
 
-test("LEASE-15 keys are compared whole and belong to one tenant", async () => {
+test("LEASE-15 keys are compared completely and belong to one tenant", async () => {
   const alike = ["a:b c", "a:bc", "A:b c", "a:b  c", "a:b c ", "1", "01", "1.0", "null", "\u00e9", "e\u0301"];
   const ids = await Promise.all(alike.map(async (key) => (await enqueue(key)).jobId));
   expect(new Set(ids).size).toBe(alike.length);
@@ -48,7 +48,7 @@ test("LEASE-15 keys are compared whole and belong to one tenant", async () => {
   expect((await enqueue("1")).deduplicated).toBe(true);
 });
 
-test("LEASE-16 a job that waits for its retry keeps its key, and becomes due together with all others", async () => {
+test("LEASE-16 a job that waits for its retry keeps its key, and is promoted in one batch with others", async () => {
   const [one, two] = [
     await make.runningJob(scope, { definitionKey, dedupeKey: "waits" }),
     await make.runningJob(scope, { definitionKey }),
@@ -60,7 +60,7 @@ test("LEASE-16 a job that waits for its retry keeps its key, and becomes due tog
   await database.moveClock(0);
 });
 
-test("a key whose job ended inside its window is pruned once the window is over, and only then", async () => {
+test("the key of an ended job is pruned after its window, and not before", async () => {
   const end = async (dedupeKey: string, windowSeconds: number) => {
     const job = await make.runningJob(scope, { definitionKey, dedupeKey, dedupe: { mode: "window", windowSeconds } });
     await settleAttempts(make.worker, [succeeded(job)]);
@@ -87,7 +87,7 @@ test("a key whose job ended inside its window is pruned once the window is over,
   await database.moveClock(0);
 });
 
-test("LEASE-20 the tables that change most are vacuumed by their own settings, after thousands of rows and not a share of them", async () => {
+test("LEASE-20 the busiest tables have their own autovacuum thresholds in rows", async () => {
   const rows = await database.query<{ relname: string; reloptions: string[] }>(
     "select relname, reloptions from pg_class where oid in ('app.live_jobs'::regclass, 'app.job_stat_deltas'::regclass) order by 1",
   );
@@ -98,14 +98,14 @@ test("LEASE-20 the tables that change most are vacuumed by their own settings, a
   }
 });
 
-test("LEASE-23 fifty workers that one wake-up reaches: one gets the job, none of the others waits for it", async () => {
+test("LEASE-23 of fifty workers notified at once one gets the job, and the others do not wait", async () => {
   await database.query("truncate app.live_jobs");
   const { id } = await make.job(scope, { definitionKey });
   const claims = await Promise.all(Array.from({ length: 50 }, (_, n) => make.claim(`w${n}`)));
   expect(claims.flat().map(({ jobId }) => jobId)).toEqual([id]);
 });
 
-test("LEASE-28 a listener that sits in an open transaction keeps nobody from enqueuing", async () => {
+test("LEASE-28 a listener idle in a transaction does not delay enqueues", async () => {
   const idle = new pg.Client({ connectionString: database.adminUrl });
   await idle.connect();
   await idle.query(`listen ${CHANNELS.work}`);

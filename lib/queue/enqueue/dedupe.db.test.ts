@@ -36,8 +36,8 @@ const freshKey = () => `key-${++keys}`;
 const enqueue = (job: Partial<NewJob>) => enqueueJob(make.web, scope, { definitionKey: definition.key, ...job });
 const payloadOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.payload;
 
-describe("a taken dedupe key", () => {
-  test("replace_payload gives the waiting job the new payload, once for all fifty that ask at the same time", async () => {
+describe("a dedupe key in use", () => {
+  test("replace_payload replaces the waiting job's payload for each of fifty concurrent callers", async () => {
     const dedupeKey = freshKey();
     const dedupe = { mode: "live", onConflict: "replace_payload" } as const;
     const answers = await Promise.all(
@@ -51,7 +51,7 @@ describe("a taken dedupe key", () => {
     expect(await payloadOf(last.jobId)).toEqual({ n: "last" });
   });
 
-  test("reschedule moves the waiting job, and makes it claimable when its new time has come", async () => {
+  test("reschedule moves the waiting job, which can be claimed at its new time", async () => {
     const dedupeKey = freshKey();
     const held = await enqueue({ dedupeKey, scheduledFor: LATER });
     const dedupe = { mode: "live", onConflict: "reschedule" } as const;
@@ -63,7 +63,7 @@ describe("a taken dedupe key", () => {
     expect((await make.claim("w")).map(({ jobId }) => jobId)).toContain(held.jobId);
   });
 
-  test("a job that runs, or is of another definition, is left as it is", async () => {
+  test("does not change a running job or a job of another definition", async () => {
     const dedupeKey = freshKey();
     const running = await make.runningJob(scope, { definitionKey: definition.key, dedupeKey, payload: { n: 1 } });
     for (const onConflict of ["replace_payload", "reschedule", "return"] as const) {
@@ -80,7 +80,7 @@ describe("a taken dedupe key", () => {
     expect(await payloadOf(held.jobId)).toEqual({ n: 3 });
   });
 
-  test("a replaced payload is that of the version it was checked against", async () => {
+  test("a replaced payload belongs to the definition version that it was checked against", async () => {
     const own = await make.definition({ argSchema: { type: "object", properties: { n: { type: "integer" } } } });
     const dedupeKey = freshKey();
     const held = await enqueue({ definitionKey: own.key, dedupeKey, payload: { n: 1 }, scheduledFor: LATER });
@@ -92,7 +92,7 @@ describe("a taken dedupe key", () => {
   });
 
   test.each(["live", "window", "retained"] as const)(
-    "Z-10 %s: fifty callers beside the end of the holder never make two live jobs, and every answer names a job",
+    "Z-10 %s: fifty callers while the holder ends never create two live jobs, and every answer names a job",
     async (mode) => {
       for (let round = 0; round < 5; round += 1) {
         const dedupeKey = freshKey();
@@ -111,8 +111,8 @@ describe("a taken dedupe key", () => {
   );
 });
 
-describe("what a job leaves open", () => {
-  test("a queue that is changed while a keyed job waits for its key loses no job and leaves no key behind", async () => {
+describe("settings that a job leaves open", () => {
+  test("changing a queue while a keyed job waits for its key loses no job and leaves no key", async () => {
     const queue = await createQueue(make.platform, { name: `moved-${Date.now()}` });
     const own = await make.definition({ queue: queue.name });
     const dedupeKey = freshKey();
@@ -144,7 +144,7 @@ describe("what a job leaves open", () => {
     ]);
   });
 
-  test("P-01 A-18 its definition says, then its queue, then the installation", async () => {
+  test("P-01 A-18 come from its definition, then its queue, then the installation", async () => {
     const settings = { defaultPriority: 40, maxAttempts: 7, timeoutSeconds: 77 };
     const queue = await createQueue(make.platform, { name: `q-${Date.now()}`, ...settings });
     const open = await make.definition({ queue: queue.name });
@@ -174,7 +174,7 @@ describe("what a job leaves open", () => {
     expect([patched.maxAttempts, patched.timeoutSeconds]).toEqual([7, 22]);
   });
 
-  test("a queue that is not there is refused in every way of enqueuing, and nothing is stored", async () => {
+  test("an unknown queue is refused by every form of enqueue, and nothing is stored", async () => {
     const job = { definitionKey: definition.key, queue: "no-such-queue" };
     for (const jobs of [[job], [{ definitionKey: definition.key }, job], [{ ...job, dedupeKey: freshKey() }]]) {
       await expect(enqueueJobs(make.web, scope, jobs)).rejects.toMatchObject({ code: "queue-unknown" });
@@ -182,7 +182,7 @@ describe("what a job leaves open", () => {
   });
 });
 
-test("a dedupe key adds no cost that grows with the payload, whether or not it replaces one", async () => {
+test("the cost of a dedupe key does not grow with the payload, whether or not the payload is replaced", async () => {
   const connection = { url: database.urlFor("web"), role: "web", max: 1, applicationName: "keys" } as const;
   const web = openDatabase({ prepare: true, ...connection });
   try {

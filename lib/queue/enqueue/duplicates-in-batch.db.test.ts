@@ -25,22 +25,25 @@ const firsts = [
 const modes = ["return", "replace_payload", "reschedule"] as const;
 const cases = firsts.flatMap(([name, first]) => modes.map((onConflict) => [name, onConflict, first] as const));
 
-test.each(cases)("an item whose key a %s item of its batch took answers that job (%s)", async (name, mode, first) => {
-  const definitionKey = definition.key;
-  const dedupeKey = `${name}-${mode}`;
-  const dedupe = { mode: "live", onConflict: mode } as const;
-  const jobs = await enqueueJobs(make.web, scope, [
-    { definitionKey, ref: "parent" },
-    { definitionKey, dedupeKey, dedupe, ...first },
-    { definitionKey, dedupeKey, dedupe, scheduledFor: LATEST, priority: 900 },
-    { definitionKey, dedupeKey, dedupe },
-  ]);
-  const [, holder, ...others] = jobs;
-  for (const other of others) expect(other).toEqual({ ...holder, deduplicated: true, conflict: "returned" });
-  const stored = await getJob(make.web, scope, holder?.jobId ?? "");
-  expect(holder).toMatchObject({
-    status: stored?.status,
-    scheduledFor: stored?.scheduledFor,
-    queuedAt: stored?.queuedAt,
-  });
-});
+test.each(cases)(
+  "an item with the same key as a %s item of its batch returns that item's job (%s)",
+  async (name, mode, first) => {
+    const definitionKey = definition.key;
+    const dedupeKey = `${name}-${mode}`;
+    const dedupe = { mode: "live", onConflict: mode } as const;
+    const jobs = await enqueueJobs(make.web, scope, [
+      { definitionKey, ref: "parent" },
+      { definitionKey, dedupeKey, dedupe, ...first },
+      { definitionKey, dedupeKey, dedupe, scheduledFor: LATEST, priority: 900 },
+      { definitionKey, dedupeKey, dedupe },
+    ]);
+    const [, holder, ...others] = jobs;
+    for (const other of others) expect(other).toEqual({ ...holder, deduplicated: true, conflict: "returned" });
+    const stored = await getJob(make.web, scope, holder?.jobId ?? "");
+    expect(holder).toMatchObject({
+      status: stored?.status,
+      scheduledFor: stored?.scheduledFor,
+      queuedAt: stored?.queuedAt,
+    });
+  },
+);

@@ -46,7 +46,7 @@ const auditOf = async (jobId: string) =>
   );
 const hour = 3600;
 
-describe("G-02 fifty parallel callers make one job, whatever they ask for:", () => {
+describe("G-02 fifty parallel callers create one job with", () => {
   const ways: { dedupe: Dedupe }[] = [
     { dedupe: { mode: "live" } },
     { dedupe: { mode: "window", windowSeconds: hour } },
@@ -67,14 +67,14 @@ describe("G-02 fifty parallel callers make one job, whatever they ask for:", () 
   });
 });
 
-describe("a key is taken", () => {
+describe("a key is in use", () => {
   afterAll(() => database.moveClock(0));
 
   test.each<{ dedupe: Dedupe; after: readonly boolean[] }>([
     { dedupe: { mode: "live" }, after: [false, false] },
     { dedupe: { mode: "window", windowSeconds: hour }, after: [true, false] },
     { dedupe: { mode: "retained" }, after: [true, true] },
-  ])("while its job lives, and then as $dedupe.mode says", async ({ dedupe, after }) => {
+  ])("while its job is live, and afterwards as $dedupe.mode defines", async ({ dedupe, after }) => {
     await database.moveClock(0);
     const key = freshKey();
     const first = await ask(key, dedupe);
@@ -94,7 +94,7 @@ describe("replace_payload", () => {
   const replace: Dedupe = { mode: "live", onConflict: "replace_payload" };
   const payloadOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.payload;
 
-  test.each(["queued", "paused"] as const)("gives a job that is %s the new payload", async (status) => {
+  test.each(["queued", "paused"] as const)("replaces the payload of a %s job", async (status) => {
     const key = freshKey();
     const { jobId } = await ask(key, replace, { n: 1 });
     if (status === "paused") await pauseJob(make.web, scope, jobId);
@@ -104,7 +104,7 @@ describe("replace_payload", () => {
     await cancelJob(make.web, scope, jobId);
   });
 
-  test("leaves a job that runs as it is, and says so", async () => {
+  test("does not change a running job, and returns it", async () => {
     const key = freshKey();
     const running = await make.runningJob(scope, { definitionKey, dedupeKey: key, payload: { n: 1 } });
     expect(await ask(key, replace, { n: 2 })).toMatchObject({
@@ -116,7 +116,7 @@ describe("replace_payload", () => {
     await settleAttempts(make.worker, [succeeded(running)]);
   });
 
-  test("leaves a job that has begun as it is: its steps and the key of its run are those of the old payload", async () => {
+  test("does not change a job that has begun, whose steps belong to the old payload", async () => {
     const key = freshKey();
     const begun = await make.runningJob(scope, { definitionKey, dedupeKey: key, payload: { n: 1 } });
     await settleAttempts(make.worker, [retried(begun, hour)]);
@@ -130,7 +130,7 @@ describe("replace_payload", () => {
     await cancelJob(make.web, scope, begun.jobId);
   });
 
-  test("reaches a job that was claimed and given back before it began", async () => {
+  test("changes a job that was claimed and released before it began", async () => {
     const key = freshKey();
     const { jobId } = await ask(key, replace, { n: 1 });
     const [claimed] = await make.claim("w");
@@ -141,7 +141,7 @@ describe("replace_payload", () => {
     await cancelJob(make.web, scope, jobId);
   });
 
-  test("what was replaced runs with the new payload, also when it is claimed in the same moment", async () => {
+  test("a job claimed at the same time runs with the payload that the answer reports", async () => {
     for (let round = 0; round < 15; round += 1) {
       const key = freshKey();
       const { jobId } = await ask(key, replace, { n: "old" });
@@ -149,7 +149,7 @@ describe("replace_payload", () => {
       await promoteDueJobs(make.scheduler, { limit: 10 });
       const taken =
         claimed.find((one) => one.jobId === jobId) ?? (await make.claim("w")).find((one) => one.jobId === jobId);
-      if (!taken) throw new Error("nobody claimed the job");
+      if (!taken) throw new Error("the job was not claimed");
       expect(taken.payload).toEqual({ n: answer.conflict === "replaced" ? "new" : "old" });
       await settleAttempts(make.worker, [succeeded(taken)]);
     }
@@ -169,7 +169,7 @@ describe("reschedule", () => {
     });
   const canBeClaimed = async (jobId: string) => (await make.claim("w")).some((one) => one.jobId === jobId);
 
-  test("moves a job that waits, there and back, in its record too", async () => {
+  test("moves a waiting job forward and back, also in its record", async () => {
     const key = freshKey();
     const { jobId } = await move(key);
     expect(await move(key, inAnHour)).toMatchObject({ jobId, conflict: "rescheduled", scheduledFor: inAnHour });
@@ -182,7 +182,7 @@ describe("reschedule", () => {
     expect(await move(key, inAnHour)).toMatchObject({ jobId, conflict: "returned", status: "running" });
   });
 
-  test("does not move a job beyond its own end", async () => {
+  test("does not move a job past its expiry", async () => {
     const key = freshKey();
     const soon = new Date(Date.now() + 60_000);
     const { jobId } = await move(key, undefined, soon);
@@ -191,12 +191,12 @@ describe("reschedule", () => {
   });
 });
 
-describe("in the moment in which the holder ends", () => {
+describe("while the holder ends", () => {
   test.each<{ dedupe: Dedupe }>([
     { dedupe: { mode: "live" } },
     { dedupe: { mode: "live", onConflict: "reschedule" } },
     { dedupe: { mode: "live", onConflict: "replace_payload" } },
-  ])("a duplicate is the holder or a new job, and one job lives at most: $dedupe", async ({ dedupe }) => {
+  ])("a duplicate returns the holder or a new job, and at most one job is live: $dedupe", async ({ dedupe }) => {
     for (let round = 0; round < 6; round += 1) {
       const key = freshKey();
       const holder = await make.runningJob(scope, { definitionKey, dedupeKey: key });
@@ -218,7 +218,7 @@ describe("in the moment in which the holder ends", () => {
   };
 });
 
-test("API-11 items of one bulk with one key are one job", async () => {
+test("API-11 items of a bulk request with the same key are one job", async () => {
   const key = freshKey();
   const jobs = [1, 2, 3].map((n) => ({ definitionKey, dedupeKey: key, payload: { n } }));
   const [first, ...others] = await enqueueJobs(crowd, scope, jobs);

@@ -30,8 +30,8 @@ async function storedOf(jobId: string): Promise<Partial<JobView>> {
   return scheduledFor.getTime() === queuedAt.getTime() ? view : { ...view, scheduledFor };
 }
 
-describe("jobs that differ in their payload only", () => {
-  test("are stored as each of them would be alone, and as among others", async () => {
+describe("jobs that differ only in their payload", () => {
+  test("are stored like jobs enqueued separately or with others", async () => {
     const { key } = await make.definition({ timeoutSeconds: 70 });
     const queue = `q-${key}`;
     await createQueue(make.platform, { name: queue, defaultPriority: 7, maxAttempts: 9 });
@@ -62,7 +62,7 @@ describe("jobs that differ in their payload only", () => {
     }
   });
 
-  test("rise in their order, and count", async () => {
+  test("get ascending ids and are counted", async () => {
     const { id, key } = await make.definition();
     const made = await enqueueJobs(
       make.web,
@@ -85,7 +85,7 @@ describe("jobs that differ in their payload only", () => {
     ).toEqual([{ kind: "queued", n: 300 }]);
   });
 
-  test("none is stored when one of them is refused", async () => {
+  test("are stored completely or not at all", async () => {
     const { id, key } = await make.definition({ argSchema: NEEDS_N });
     const jobs = [{ n: 1 }, { n: 2 }, {}].map((payload) => ({ definitionKey: key, payload }));
     await expect(enqueueJobs(make.web, scope, jobs)).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe("jobs that differ in their payload only", () => {
   });
 });
 
-describe("calls that meet in one statement", () => {
+describe("concurrent calls that share a statement", () => {
   const callAll = (key: string, n: number, more: (n: number) => Partial<NewJob> = () => ({})) =>
     Promise.allSettled(
       numbers(n).map((index) =>
@@ -104,7 +104,7 @@ describe("calls that meet in one statement", () => {
       ),
     );
 
-  test("each get a job of their own, with their payload", async () => {
+  test("each get their own job with their own payload", async () => {
     const { id, key } = await make.definition();
     const answers = await callAll(key, 50);
     const stored = await database.query<{ id: string; n: number; at: Date }>(
@@ -117,7 +117,7 @@ describe("calls that meet in one statement", () => {
     expect(new Set(stored.map(({ at }) => at.getTime())).size).toBeLessThan(50);
   });
 
-  test("a definition changed since they read it is noticed by each of them", async () => {
+  test("all notice a definition that changed since they read it", async () => {
     const { id, key } = await make.definition();
     await enqueueJob(make.web, scope, { definitionKey: key });
     await updateDefinition(make.platform, scope.actor, { id, patch: { argSchema: NEEDS_N } });
@@ -131,7 +131,7 @@ describe("calls that meet in one statement", () => {
     );
   });
 
-  test("a queue that was switched off and a tenant that was suspended refuse the next call", async () => {
+  test("are refused after their queue is disabled or their tenant suspended", async () => {
     const { key } = await make.definition();
     const name = `off-${key}`;
     const { id } = await createQueue(make.platform, { name });
@@ -151,7 +151,7 @@ describe("calls that meet in one statement", () => {
   });
 });
 
-test("PAYLOAD-11 what was checked is what is stored, though the caller uses one object for all of its calls", async () => {
+test("PAYLOAD-11 the checked payload is stored, even if the caller reuses one object for all calls", async () => {
   const { key } = await make.definition({ argSchema: { type: "object", properties: { n: { type: "integer" } } } });
   await enqueueJob(make.web, scope, { definitionKey: key, payload: { n: 0 } });
   const payload: { n: unknown } = { n: 0 };

@@ -32,7 +32,7 @@ const jobsOfNewKinds = (): Promise<NewJob[]> =>
     })),
   );
 
-test("jobs of kinds that nobody has asked for yet are enqueued in a transaction by one statement at a time", async () => {
+test("in a transaction, jobs of definitions that are not cached are enqueued with one statement at a time", async () => {
   const jobs = await jobsOfNewKinds();
   const refused = [...jobs.map((job) => ({ ...job, payload: {} })), ...(await jobsOfNewKinds())];
   await withTenant(make.web, scope.tenantId, async (tx) => {

@@ -22,7 +22,7 @@ afterAll(() => make.close());
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 
 describe("enqueue", () => {
-  test("Z-10 fifty parallel callers with one dedupe key make one job", async () => {
+  test("Z-10 fifty parallel callers with one dedupe key create one job", async () => {
     const { key } = await make.definition();
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => enqueueJob(make.web, scope, { definitionKey: key, dedupeKey: "race" })),
@@ -42,7 +42,7 @@ describe("enqueue", () => {
     expect(one?.map((e) => e.jobId)).toEqual([...(two ?? [])].reverse().map((e) => e.jobId));
   });
 
-  test("a definition changed or switched off since it was read is noticed at the door", async () => {
+  test("a definition changed or disabled since it was read is noticed", async () => {
     const definition = await make.definition({ argSchema: { type: "object" } });
     await enqueueJob(make.web, scope, { definitionKey: definition.key, payload: {} });
     const patch = { argSchema: { type: "object", required: ["n"] } };
@@ -59,7 +59,7 @@ describe("enqueue", () => {
     });
   });
 
-  test("P-03 a job that waits past its expires_at ends as expired", async () => {
+  test("P-03 a job still waiting at its expires_at ends as expired", async () => {
     const job = await make.job(scope, { expiresAt: new Date(Date.now() + 60_000) });
     expect((await expireJobs(make.scheduler, { limit: 10 })).count).toBe(0);
     await database.moveClock(61_000);

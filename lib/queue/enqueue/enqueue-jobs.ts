@@ -169,7 +169,7 @@ export async function refusalOf(
 }
 
 const definitionChanged = () =>
-  new QueueError("definition-inactive", "The definition was changed or switched off just now; try again.");
+  new QueueError("definition-inactive", "The definition changed meanwhile. Try again.");
 
 /**
  * The database does not say which parent is missing. Finding it takes a query, which an aborted transaction cannot run.
@@ -180,17 +180,17 @@ async function parentMissing(
   batch: Pick<Batch, "jobs" | "at">,
 ): Promise<QueueError> {
   if (!("inTransaction" in db)) await linkKnown(db, scope, batch);
-  return new QueueError("invalid-value", "A job to wait for no longer exists.");
+  return new QueueError("invalid-value", "A parent job no longer exists.");
 }
 
 /** The database does not say which queue is unknown. If several jobs name a queue, the error lists all of them. */
 function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
   const places = jobs.flatMap(({ queue }, index) => (queue === undefined ? [] : [`${at(index)}/queue`]));
-  return new QueueError("queue-unknown", "There is no active queue with this name.", {
+  return new QueueError("queue-unknown", "No active queue has this name.", {
     problems: places.map((pointer) => ({
       pointer,
       code: "queue-unknown",
-      detail: places.length === 1 ? "is not the name of an active queue" : "this or another is not an active queue",
+      detail: places.length === 1 ? "is not the name of an active queue" : "this or another queue is not active",
     })),
   });
 }

@@ -14,7 +14,7 @@ const work = () => {
   return { done: () => done, run: async () => ++done };
 };
 
-test("F-06 what can be enqueued is enqueued, and not done here", async () => {
+test("F-06 enqueues the job while the database answers, and does not run the work itself", async () => {
   const scope = await make.tenant();
   const { key } = await make.definition();
   const { run, done } = work();
@@ -23,7 +23,7 @@ test("F-06 what can be enqueued is enqueued, and not done here", async () => {
   expect(done()).toBe(0);
 });
 
-test("F-06 without a database, and beside one that says nothing, the work is done here", async () => {
+test("F-06 runs the work itself when the database is down or does not answer", async () => {
   const scope = await make.tenant();
   const { key } = await make.definition();
   const { run, done } = work();
@@ -46,7 +46,7 @@ test("F-06 without a database, and beside one that says nothing, the work is don
   expect(done()).toBe(2);
 });
 
-test("a job that is refused is refused, and nothing is done in its place", async () => {
+test("passes on a refusal and does not run the work", async () => {
   const scope = await make.tenant();
   const { run, done } = work();
   await expect(enqueueOrRun(make.web, scope, { job: { definitionKey: "no-such" }, run })).rejects.toMatchObject({

@@ -44,22 +44,22 @@ const item = (payload: unknown, more: Partial<NewJobItem> = {}) =>
 const numbers = (n: number) => Array.from({ length: n }, (_, index) => index);
 const idsOf = (rows: EnqueuedRow[]) => rows.map(({ job_id }) => job_id);
 
-describe("calls that meet", () => {
-  test("share statements, and each is answered with its own job", async () => {
+describe("concurrent calls", () => {
+  test("share statements, and each returns its own job", async () => {
     const { db, sent } = fakeDatabase();
     const rows = await Promise.all(numbers(250).map((n) => enqueueTogether(db, "t", item(n))));
     expect(idsOf(rows)).toEqual(numbers(250).map((n) => `job-${n}`));
     expect(sent.map(({ payloads }) => payloads.length)).toEqual([100, 100, 50]);
   });
 
-  test("a call that meets no other goes alone, by the verb for one", async () => {
+  test("a single call uses the statement for one job", async () => {
     const { db, sent } = fakeDatabase();
     await enqueueTogether(db, "t", item(1));
     await enqueueTogether(db, "t", item(2));
     expect(sent.map(({ verb }) => verb)).toEqual(["enqueue_job", "enqueue_job"]);
   });
 
-  test("never share one with another tenant, nor with what is not alike", async () => {
+  test("do not share a statement across tenants or with different settings", async () => {
     const { db, sent } = fakeDatabase();
     const at = (ms: number) => ({ scheduled_for: new Date(ms) });
     await Promise.all([
@@ -79,7 +79,7 @@ describe("calls that meet", () => {
     ]);
   });
 
-  test("payloads of a quarter of a million characters do not share one", async () => {
+  test("share a statement up to a quarter of a million characters of payload", async () => {
     const { db, sent } = fakeDatabase();
     const large = "x".repeat(200_000);
     await Promise.all([large, large, "a", "b"].map((payload) => enqueueTogether(db, "t", item(payload))));
@@ -87,7 +87,7 @@ describe("calls that meet", () => {
   });
 });
 
-test("a call does not wait for statements of others that hang", async () => {
+test("a call does not wait for other statements that hang", async () => {
   const { db } = fakeDatabase((payload) => (payload === "hangs" ? new Promise<never>(() => {}) : undefined));
   void enqueueTogether(db, "t", item("hangs"));
   await new Promise((resolve) => setImmediate(resolve));
@@ -97,8 +97,8 @@ test("a call does not wait for statements of others that hang", async () => {
   expect(idsOf(later)).toEqual(["job-a", "job-b"]);
 });
 
-describe("a statement that fails", () => {
-  test("what the database refuses of one keeps no other out", async () => {
+describe("a failing statement", () => {
+  test("rejects only the item that the database refused", async () => {
     const { db } = fakeDatabase((payload) => (payload === 2 ? invalid() : undefined));
     const answers = await Promise.allSettled(numbers(5).map((n) => enqueueTogether(db, "t", item(n))));
     expect(answers.map(({ status }) => status)).toEqual([
@@ -110,7 +110,7 @@ describe("a statement that fails", () => {
     ]);
   });
 
-  test("what concerns all of them, or has an unknown outcome, is told to all and not tried again", async () => {
+  test("rejects all of its calls without a retry when the error concerns all of them or its outcome is unknown", async () => {
     for (const error of [
       new DatabaseError({ kind: "other", sqlState: "LH002" }),
       new DatabaseError({ kind: "unavailable", connectionLost: true }),
@@ -125,7 +125,7 @@ describe("a statement that fails", () => {
   });
 });
 
-test("PAYLOAD-11 a payload that its caller changes meanwhile is stored as it was checked, alone and with others", async () => {
+test("PAYLOAD-11 a payload that its caller changes meanwhile is stored as it was checked, alone or in a batch", async () => {
   const { db, sent } = fakeDatabase();
   const payload = { n: 1 };
   const alone = enqueueTogether(db, "t", item(payload));

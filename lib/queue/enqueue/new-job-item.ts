@@ -228,7 +228,7 @@ async function loadDefinition(db: Runner, key: string, at: string): Promise<Know
   const problems = [
     { pointer: `${at}/definition_key`, code: "unknown", detail: "is not the key of an active definition" },
   ];
-  if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
-  if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
+  if (!row) throw new QueueError("definition-unknown", "Definition not found.", { problems });
+  if (!row.is_active) throw new QueueError("definition-inactive", "The definition is disabled.", { problems });
   return { row, validate: validatorOf(row) };
 }

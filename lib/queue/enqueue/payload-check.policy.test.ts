@@ -9,7 +9,7 @@ const nested = (depth: number): unknown => {
   return value;
 };
 
-describe("what can be stored exactly is accepted", () => {
+describe("a value that can be stored exactly is accepted", () => {
   test.each([
     [{}],
     [[]],
@@ -34,7 +34,7 @@ describe("what can be stored exactly is accepted", () => {
   });
 });
 
-describe("what cannot is refused with a pointer to it", () => {
+describe("a value that cannot be stored exactly is refused with a pointer", () => {
   test.each([
     ["PAYLOAD-01", { a: `x${NUL}y` }, ["/a nul"]],
     ["PAYLOAD-01 in a key", { [`k${NUL}`]: 1 }, ["/k\u2400 nul"]],
@@ -68,7 +68,7 @@ describe("what cannot is refused with a pointer to it", () => {
     expect(checkPayload(cycle)[0]?.code).toBe("too-deep");
   });
 
-  test("PAYLOAD-08 a hundred thousand levels exhaust no stack", () => {
+  test("PAYLOAD-08 a hundred thousand levels do not overflow the stack", () => {
     expect(checkPayload(nested(100_000))[0]?.code).toBe("too-deep");
   });
 
@@ -87,13 +87,13 @@ describe("what cannot is refused with a pointer to it", () => {
   });
 });
 
-describe("the fast look", () => {
+describe("the fast check", () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   const holed: unknown[] = [1];
   holed[2] = 3;
 
-  test.each([[{ a: [1, "x", null, true, { b: -0.5 }] }], [[]], ["text"], [0], [null], [{}]])("takes %j", (value) => {
+  test.each([[{ a: [1, "x", null, true, { b: -0.5 }] }], [[]], ["text"], [0], [null], [{}]])("accepts %j", (value) => {
     expect(isPlainJson(value)).toBe(true);
     expect(checkPayload(value)).toEqual([]);
     expect(JSON.parse(JSON.stringify(value))).toEqual(value);
@@ -114,7 +114,7 @@ describe("the fast look", () => {
     ["beyond 2^53", 2 ** 53],
     ["too many values", new Array(PAYLOAD_LIMITS.maxNodes).fill(0)],
     ["a bigint", 1n],
-  ])("leaves %s to the careful one", (_name, value) => {
+  ])("leaves %s to the full check", (_name, value) => {
     expect(isPlainJson(value)).toBe(false);
   });
 });

@@ -129,7 +129,7 @@ function checkContainer(visit: Visit & { readonly value: object }, walk: Walk): 
     // By index, because a hole would silently become null.
     for (let index = 0; index < value.length; index += 1)
       walk.todo.push({ value: value[index], pointer: `${pointer}/${index}`, depth: depth + 1 });
-    if ("toJSON" in value) walk.problems.push(problem(pointer, "not-json", "is a list with a toJSON of its own"));
+    if ("toJSON" in value) walk.problems.push(problem(pointer, "not-json", "is a list with its own toJSON"));
     return;
   }
   const prototype = Object.getPrototypeOf(value);
@@ -150,8 +150,8 @@ function checkProperty(key: string, item: unknown, parent: Visit, walk: Walk): v
 }
 
 function stringProblems(text: string, pointer: string): FieldProblem[] {
-  if (text.includes(NUL)) return [problem(pointer, "nul", "holds a NUL character")];
-  if (!text.isWellFormed()) return [problem(pointer, "lone-surrogate", "holds half of a surrogate pair")];
+  if (text.includes(NUL)) return [problem(pointer, "nul", "contains a NUL character")];
+  if (!text.isWellFormed()) return [problem(pointer, "lone-surrogate", "contains half of a surrogate pair")];
   return [];
 }
 

@@ -10,7 +10,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("Z-05 what the platform's role announces starts what listens to it, under a correlation id of its own", async () => {
+test("Z-05 an event of the platform role starts the tenant's triggers under its own correlation id", async () => {
   const scope = await make.tenant();
   const { id: definitionId } = await make.definition();
   await listener(database, scope, { definitionId, eventName: "provider.connection.changed" });

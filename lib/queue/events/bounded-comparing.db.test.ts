@@ -67,7 +67,7 @@ async function stored({ tenantId }: TenantScope) {
   return sizes ?? { misses: 0, most: 0, details: 0 };
 }
 
-test("a request compares for about half a second, however many paths of its conditions lead nowhere; the rest is pending", async () => {
+test("a request evaluates conditions for about half a second, even if their paths match nothing; the rest is pending", async () => {
   const scope = await crowd({ condition: anyOf(60, (n) => `event.a${n}`) });
   const { result, longestMs, totalMs } = await publish(scope, 500);
   expect(doneOf(result)).toBeGreaterThan(0);
@@ -78,7 +78,7 @@ test("a request compares for about half a second, however many paths of its cond
   await expect(testTriggers(make.web, scope, { replay: 50 })).rejects.toMatchObject({ code: "invalid-value" });
 });
 
-test("a part that does not hold ends the comparison", async () => {
+test("a false part ends the evaluation of a condition", async () => {
   const scope = await crowd({ condition: Array.from({ length: 60 }, (_, n) => `event.a${n}`).join(" && ") });
   const { result, totalMs } = await publish(scope, 100);
   expect(doneOf(result)).toBe(100);
@@ -88,7 +88,7 @@ test("a part that does not hold ends the comparison", async () => {
 test.each([
   ["long texts", "x".repeat(280)],
   ["texts of three-byte characters", "\u{2013}".repeat(280)],
-])("misses with %s take 4 KiB of an event, and hold no event loop", async (_, text) => {
+])("misses with %s store 4 KiB of an event at most, and do not block the event loop", async (_, text) => {
   const scope = await crowd({ condition: `event.zz == "${text}"` });
   const { result, longestMs } = await publish(scope, 500);
   expect(longestMs).toBeLessThan(MOST_MS);
@@ -99,7 +99,7 @@ test.each([
   expect(doneOf(result)).toBeGreaterThan(100);
 });
 
-test("templates that fail at length are written down in part, and hold no event loop", async () => {
+test("long template errors are shortened and do not block the event loop", async () => {
   const template = Object.fromEntries(
     Array.from({ length: 10 }, (_, n) => [`${n}${"k".repeat(300)}`, "{{event.gone}}"]),
   );
@@ -110,7 +110,7 @@ test("templates that fail at length are written down in part, and hold no event 
   expect((await stored(scope)).details).toBeLessThan(25 * TRIGGERS * 600);
 });
 
-test("a replay that would compare for longer is refused, and stores nothing", async () => {
+test("a replay that would take longer is refused and stores nothing", async () => {
   const scope = await make.tenant();
   const data = { list: Array.from({ length: 9000 }, () => "x".repeat(20)) };
   const event = await publishEvent(make.web, scope, { name: "crowded", data });
@@ -123,7 +123,7 @@ test("a replay that would compare for longer is refused, and stores nothing", as
   expect((await getEvent(make.web, scope, event.id))?.replays).toEqual([]);
 });
 
-test("refused jobs with long reasons are written down in part, and hold no event loop", async () => {
+test("long reasons of refused jobs are shortened and do not block the event loop", async () => {
   const properties = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`${n}${"k".repeat(190)}`, {}]));
   const strict = await make.definition({
     argSchema: { type: "object", properties, required: Object.keys(properties), additionalProperties: true },
@@ -151,7 +151,7 @@ test.each([
   expect(longestMs).toBeLessThan(MOST_MS);
 });
 
-test("firings that ask for equal payloads under one key are compared in turns", async () => {
+test("equal payloads of firings with one key are compared without blocking the event loop", async () => {
   const scope = await make.tenant();
   const x = Array.from({ length: 49 }, () => [[]]);
   await enqueueJob(make.web, scope, { definitionKey: definition.key, dedupeKey: "k2", dedupe: { mode: "live" } });

@@ -54,7 +54,7 @@ function counted(tx: TenantTransaction): { tx: TenantTransaction; count: () => n
   return { tx: { ...tx, run, savepoint }, count: () => count };
 }
 
-test("firings of a batch end as if they came one after the other", async () => {
+test("the firings of a batch end like firings one after the other", async () => {
   const scope = await make.tenant();
   const two = await listens(scope, { label: "two", maxRuns: 2 });
   const one = await listens(scope, { label: "one", maxRuns: 1, dedupeKeyTemplate: "{{event.n}}" });
@@ -76,7 +76,7 @@ test("firings of a batch end as if they came one after the other", async () => {
   expect(waits).toEqual([{ waits_for_first: true }]);
 });
 
-test("a firing that starts no job leaves its run to the next, whether a key is taken before or in the batch", async () => {
+test("a firing that starts no job leaves its run to the next one, for keys taken earlier or in the same batch", async () => {
   const scope = await make.tenant();
   await publishEvents(make.web, scope, [happened(0)]);
   const first = await listens(scope, { label: "a", dedupeKeyTemplate: "key-{{event.n}}", maxRuns: 1 });
@@ -91,7 +91,7 @@ test("a firing that starts no job leaves its run to the next, whether a key is t
   expect(await standing(second)).toEqual({ run_count: 1, status: "finished", enqueued: 1, jobs: 1 });
 });
 
-test("max_runs is exact for publishers and schedulers at once, with refused jobs and repeated keys between", async () => {
+test("max_runs is exact with concurrent publishers and schedulers, refused jobs and repeated keys", async () => {
   const scope = await make.tenant();
   const bounds = [1, 4, 7, 13];
   const triggers = await Promise.all(bounds.map((maxRuns) => listens(scope, { label: `max ${maxRuns}`, maxRuns })));
@@ -113,7 +113,7 @@ test("max_runs is exact for publishers and schedulers at once, with refused jobs
   expect(found).toEqual(bounds.map((n) => ({ run_count: n, status: "finished", enqueued: n, jobs: n })));
 });
 
-test("the number of statements does not grow with the firings of bounded triggers", async () => {
+test("the number of statements does not grow with the number of firings of bounded triggers", async () => {
   await database.query("insert into app.job_queues (name, is_active) values ('shut', false) on conflict do nothing");
   const statements = async (events: number, triggers: number) => {
     const scope = await make.tenant();

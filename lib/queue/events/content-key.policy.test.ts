@@ -13,7 +13,7 @@ const problemsOf = (dedupeKey: string): string[] => {
   }
 };
 
-test("G-02 equal content has one key, other content another, and the key is one that is taken", () => {
+test("G-02 equal content has the same key, other content another, and the key is accepted as a dedupe key", () => {
   const key = contentKey({ file: "a.csv", rows: [1, 2] });
   expect(key).toMatch(/^sha256:[0-9a-f]{64}$/);
   expect(contentKey({ rows: [1, 2], file: "a.csv" })).toBe(key);
@@ -22,11 +22,11 @@ test("G-02 equal content has one key, other content another, and the key is one 
   expect(problemsOf(key)).toEqual([]);
 });
 
-test("G-02 content that is no JSON has no key", () => {
+test("G-02 content that is not JSON has no key", () => {
   expect(() => contentKey({ n: Number.NaN })).toThrow(expect.objectContaining({ code: "payload-invalid" }));
 });
 
-test("G-02 a key that would look like another one is refused", () => {
+test("G-02 a key with invisible characters is refused", () => {
   for (const key of ["a\nb", "a\tb", "a\u200bb", "a\u202eb", "\ufeffa"]) {
     expect(problemsOf(key), JSON.stringify(key)).toEqual(["/dedupe_key format"]);
   }

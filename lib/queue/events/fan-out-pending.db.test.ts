@@ -30,7 +30,7 @@ const listens = (scope: TenantScope, eventName: string, fields: Partial<Listener
 const all = (scope: TenantScope) => listEvents(make.web, scope, { filter: {}, limit: 100 });
 const names = async (scope: TenantScope) => (await all(scope)).events.map(({ name }) => name).sort();
 
-test("the ends of jobs are events, in the transaction of the end, for tenants that listen to them and no others", async () => {
+test("a job's end publishes an event in its transaction, for tenants with a trigger on it only", async () => {
   const scope = await make.tenant();
   const deaf = await make.tenant();
   for (const name of ["job.succeeded", "job.dead_letter", "job.canceled", "job.expired", "job.failed"])
@@ -84,7 +84,7 @@ test("the ends of jobs are events, in the transaction of the end, for tenants th
   ]);
 });
 
-test("listeners are counted by the table of triggers itself: switched off, renamed and deleted ones count no more", async () => {
+test("the database keeps the list of listened events exact when triggers are disabled, renamed or deleted", async () => {
   const scope = await make.tenant();
   const listened = async () =>
     (await database.query("select event_names from app.job_listeners where tenant_id = $1", [scope.tenantId]))[0]
@@ -104,7 +104,7 @@ test("listeners are counted by the table of triggers itself: switched off, renam
   expect(await listened()).toEqual(["job.succeeded"]);
 });
 
-test("TEMPLATE-08 a job whose end starts the same job again stops at the depth, and the last event says loop", async () => {
+test("TEMPLATE-08 a job whose end starts the same job again stops at the depth limit with reason loop", async () => {
   const scope = await make.tenant();
   await listens(scope, "job.succeeded", { payloadTemplate: { before: "{{event}}" } });
   await settleAttempts(make.worker, [succeeded(await make.runningJob(scope), { size: "x".repeat(1000) })]);
@@ -134,7 +134,7 @@ test("TEMPLATE-08 a job whose end starts the same job again stops at the depth, 
   expect(Number(size?.n)).toBeLessThan(256 * 1024);
 });
 
-test("an event that cannot be gone on with holds up no other, and is given up", async () => {
+test("an event that cannot be processed delays no other and is given up after its last try", async () => {
   const scope = await make.tenant();
   await listens(scope, "job.succeeded");
   await settleAttempts(make.worker, [succeeded(await make.runningJob(scope))]);
@@ -161,7 +161,7 @@ test("an event that cannot be gone on with holds up no other, and is given up", 
   await database.query("drop trigger fail_on on app.trigger_firings");
 });
 
-test("two schedulers at once go on with an event once", async () => {
+test("concurrent schedulers process an event once", async () => {
   const scope = await make.tenant();
   await listens(scope, "job.succeeded");
   for (let i = 0; i < 5; i += 1) await settleAttempts(make.worker, [succeeded(await make.runningJob(scope))]);
@@ -173,7 +173,7 @@ test("two schedulers at once go on with an event once", async () => {
   expect(jobs).toEqual({ n: 5, events: 5 });
 });
 
-test("SCHED-23 events of a suspended tenant start nothing, neither then nor later", async () => {
+test("SCHED-23 events of a suspended tenant start nothing, not even later", async () => {
   const scope = await make.tenant();
   await listens(scope, "job.succeeded");
   const running = await make.runningJob(scope);
@@ -191,7 +191,7 @@ test("SCHED-23 events of a suspended tenant start nothing, neither then nor late
   expect((await all(scope)).events).toMatchObject([{ status: "done", reason: "suspended", started: 0 }]);
 });
 
-test("many events for very many triggers are compared in parts, whether or not any matches", async () => {
+test("many events with very many triggers are evaluated in parts, whether or not one matches", async () => {
   const scope = await make.tenant();
   await database.query(
     `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, payload_template, condition,
@@ -215,7 +215,7 @@ test("many events for very many triggers are compared in parts, whether or not a
   expect(parts.reduce((sum, part) => sum + part, 0)).toBe(47);
 });
 
-test("an event that is much work for many triggers waits for the scheduler, and holds no event loop", async () => {
+test("an event with heavy conditions is left to the scheduler and does not block the event loop", async () => {
   const scope = await make.tenant();
   const condition = `${Array.from({ length: 8 }, () => "event.a == event.b").join(" && ")} && event.a == 0`;
   await database.query(

@@ -34,7 +34,7 @@ const RESERVED = /^(?:job|trigger)\./;
  */
 export function refuseReserved({ name, source }: NewEvent, at: string): void {
   if ((source !== "api" && source !== "job") || !RESERVED.test(name)) return;
-  refuse("invalid-value", [problem("name", "reserved", "begins as the events of jobs and triggers do")], at);
+  refuse("invalid-value", [problem("name", "reserved", "has a prefix reserved for events of jobs and triggers")], at);
 }
 
 function textProblems(field: string, text: string | undefined): FieldProblem[] {

@@ -19,7 +19,7 @@ const shown = async (scope: TenantScope, id: string) => {
   return event;
 };
 
-test("an event starts a job for each trigger that matches, under its correlation id, and says what it did", async () => {
+test("an event starts a job for each matching trigger, with its correlation id, and returns the counts", async () => {
   const scope = await make.tenant();
   const other = await make.tenant();
   await listens(other, { payloadTemplate: { foreign: true } });
@@ -59,7 +59,7 @@ test("an event starts a job for each trigger that matches, under its correlation
   expect(await listEvents(make.web, other, { filter: {}, limit: 10 })).toEqual({ events: [], hasMore: false });
 });
 
-test("why nothing: nobody listens, or nobody's condition holds", async () => {
+test("an event that starts nothing has a reason: no trigger, or no matching condition", async () => {
   const scope = await make.tenant();
   expect(await publishEvent(make.web, scope, { name: "thing.happened" })).toMatchObject({ reason: "no_trigger" });
   await listens(scope, { condition: "event.n == 1" });
@@ -74,7 +74,7 @@ test("why nothing: nobody listens, or nobody's condition holds", async () => {
   );
 });
 
-test("a payload that cannot be made is a failed firing with the pointer, and keeps no other trigger from its job", async () => {
+test("a payload that cannot be rendered fails its firing with a pointer, and no other firing", async () => {
   const scope = await make.tenant();
   const missing = await listens(scope, { payloadTemplate: { a: ["{{event.q}}"] } });
   const misfit = await listens(scope, { payloadTemplate: { n: "{{event.text}}" } });
@@ -85,7 +85,7 @@ test("a payload that cannot be made is a failed firing with the pointer, and kee
   const { firings } = await shown(scope, id);
   expect(new Map(firings.map(({ triggerId, ...firing }) => [triggerId, firing]))).toMatchObject(
     new Map([
-      [missing, { outcome: "failed", reason: "template", detail: "/a/0 there is nothing at event.q", jobId: null }],
+      [missing, { outcome: "failed", reason: "template", detail: "/a/0 there is no value at event.q", jobId: null }],
       [misfit, { outcome: "failed", reason: "payload", detail: expect.stringContaining("/payload/n ") }],
       [lost, { outcome: "failed", reason: "dedupe_key" }],
       [fine, { outcome: "enqueued", reason: null }],
@@ -93,7 +93,7 @@ test("a payload that cannot be made is a failed firing with the pointer, and kee
   );
 });
 
-test("a definition or queue that is not active fails its firings only", async () => {
+test("an inactive definition or queue fails only its own firings", async () => {
   const scope = await make.tenant();
   const off = await make.definition({ isActive: false });
   const inactive = await listens(scope, { definitionId: off.id });
@@ -112,7 +112,7 @@ test("a definition or queue that is not active fails its firings only", async ()
   );
 });
 
-test("a trigger and an equal payload make one job within the window; a key of one's own says what is equal", async () => {
+test("a trigger and an equal payload create one job within the window; a dedupe key template overrides the comparison", async () => {
   const scope = await make.tenant();
   await listens(scope, { payloadTemplate: { n: "{{event.n}}" } });
   const outcomes = async (data: object) => {
@@ -130,7 +130,7 @@ test("a trigger and an equal payload make one job within the window; a key of on
   expect(await outcomes({ n: 4, k: "b" })).toEqual(["deduplicated", "deduplicated", "enqueued"]);
 });
 
-test("max_runs and the overlap policy hold within a batch and between publishers", async () => {
+test("max_runs and the overlap policy hold within a batch and across publishers", async () => {
   const scope = await make.tenant();
   const twice = await listens(scope, { maxRuns: 2, payloadTemplate: { a: "{{event.n}}" }, label: "twice" });
   const alone = await listens(scope, { overlapPolicy: "skip", payloadTemplate: { b: "{{event.n}}" }, label: "alone" });
@@ -165,7 +165,7 @@ test("max_runs and the overlap policy hold within a batch and between publishers
   expect(alone).not.toBe(next);
 });
 
-test("a producer id is one event, for twenty callers at once too", async () => {
+test("a producer id is one event, also for twenty concurrent callers", async () => {
   const scope = await make.tenant();
   const other = await make.tenant();
   await listens(scope, { payloadTemplate: { n: "{{event.n}}" }, dedupeWindowSeconds: 0 });
@@ -191,7 +191,7 @@ test("a producer id is one event, for twenty callers at once too", async () => {
   ]);
 });
 
-test("event, firings and jobs are one transaction: when it breaks, nothing of them is there", async () => {
+test("event, firings and jobs are stored in one transaction or not at all", async () => {
   const scope = await make.tenant();
   await listens(scope);
   const broken = withTenant(make.web, scope.tenantId, async (tx) => {
@@ -209,7 +209,7 @@ test("event, firings and jobs are one transaction: when it breaks, nothing of th
   });
 });
 
-test("TEMPLATE-08 an event that lies too deep starts nothing, and says loop", async () => {
+test("TEMPLATE-08 an event at the depth limit starts nothing and has the reason loop", async () => {
   const scope = await make.tenant();
   const triggerId = await listens(scope, { payloadTemplate: { all: "{{event}}" } });
   const at = (depth: number) => publishEvent(make.web, scope, { name: "thing.happened", data: { depth }, depth });
@@ -229,7 +229,7 @@ test.each([
   [{ name: "a", data: { x: "y".repeat(300_000) } }, "payload-too-large", "/data"],
   [{ name: "a", producerId: "" }, "invalid-value", "/producer_id"],
   [{ name: "a", correlationId: "x\ud800" }, "invalid-value", "/correlation_id"],
-])("an event that cannot be stored as it is is refused, with the place", async (event, code, pointer) => {
+])("an event that cannot be stored exactly is refused with a pointer", async (event, code, pointer) => {
   const scope = await make.tenant();
   await expect(publishEvents(make.web, scope, [{ name: "fine" }, event])).rejects.toMatchObject({
     code,
@@ -238,7 +238,7 @@ test.each([
   expect(await listEvents(make.web, scope, { filter: {}, limit: 1 })).toEqual({ events: [], hasMore: false });
 });
 
-test("the list: newest first, by name or beginning of names, since, correlation and cause, page by page", async () => {
+test("the list has filters for name, prefix, time, correlation and cause, newest first, in pages", async () => {
   const scope = await make.tenant();
   const published = await publishEvents(
     make.web,

@@ -13,7 +13,7 @@ const listens = (scope: TenantScope, fields: Partial<ListenerFields> = {}) =>
   listener(database, scope, { definitionId: definition.id, ...fields });
 const firingsOf = async (scope: TenantScope, id: string) => (await getEvent(make.web, scope, id))?.firings ?? [];
 
-test("the keys of triggers' jobs can be taken by no other job, and by no trigger's own template", async () => {
+test("no other job and no trigger template can use the dedupe keys of triggers' jobs", async () => {
   const scope = await make.tenant();
   const plain = await listens(scope, { payloadTemplate: { n: 1 } });
   const squatter = await listens(scope, { dedupeKeyTemplate: "{{event.key}}" });
@@ -33,7 +33,7 @@ test("the keys of triggers' jobs can be taken by no other job, and by no trigger
   });
 });
 
-test("a producer's own id is taken by nobody else: another key, a person, or a job of the application", async () => {
+test("a producer id belongs to one producer: other keys, users and jobs can use the same id", async () => {
   const { tenantId } = await make.tenant();
   const as = (kind: "api_key" | "user" | "system", id: string | null) => ({
     tenantId,
@@ -50,11 +50,14 @@ test("a producer's own id is taken by nobody else: another key, a person, or a j
     expect(await publish(producer)).toMatchObject({ id: stored[place]?.id, duplicate: true });
 });
 
-test.each(["api", "job"] as const)("the names of the application's own events are refused from %s", async (source) => {
-  const scope = await make.tenant();
-  for (const name of ["job.failed", "trigger.broken"]) {
-    const publishing = publishEvent(make.web, scope, { name, source });
-    await expect(publishing).rejects.toMatchObject({ code: "invalid-value", problems: [{ code: "reserved" }] });
-  }
-  expect(await publishEvent(make.web, scope, { name: "jobs.failed", source })).toMatchObject({ status: "done" });
-});
+test.each(["api", "job"] as const)(
+  "the names of the application's own events are reserved in events from %s",
+  async (source) => {
+    const scope = await make.tenant();
+    for (const name of ["job.failed", "trigger.broken"]) {
+      const publishing = publishEvent(make.web, scope, { name, source });
+      await expect(publishing).rejects.toMatchObject({ code: "invalid-value", problems: [{ code: "reserved" }] });
+    }
+    expect(await publishEvent(make.web, scope, { name: "jobs.failed", source })).toMatchObject({ status: "done" });
+  },
+);

@@ -12,7 +12,7 @@ afterAll(() => make.close());
 const timeoutSql = statement("test_statement_timeout", "select current_setting('statement_timeout') as timeout");
 const name = "provider.folder.updated";
 
-test("a tenant with very many jobs of its triggers keeps others' folders waiting for two seconds at most", async () => {
+test("a tenant with very many trigger jobs delays other tenants' folders by two seconds at most", async () => {
   const scope = await make.tenant();
   const definition = await make.definition();
   const triggerId = await listener(database, scope, {
@@ -29,7 +29,7 @@ test("a tenant with very many jobs of its triggers keeps others' folders waiting
       publishWatched(tx, scope, { event: { name, source: "scheduler", data: {} }, sinceMs: 60_000 }),
     );
   await publish();
-  // Reading the clock for a job takes as long as looking at very many jobs.
+  // Reading the clock for a job takes as long as searching very many jobs.
   await database.query(`create or replace function app.now() returns timestamptz language plpgsql stable as $$
     begin perform pg_sleep(4); return now(); end $$`);
   const error = await publish().then(
@@ -39,7 +39,7 @@ test("a tenant with very many jobs of its triggers keeps others' folders waiting
   expect(error).toMatchObject({ kind: "timeout", sqlState: "57014" });
 });
 
-test("only the look for jobs is bounded, not what the change starts", async () => {
+test("the timeout applies to the search for jobs only, not to the firings", async () => {
   const scope = await make.tenant();
   await database.moveClock(0);
   await withTenant(make.web, scope.tenantId, async (tx) => {

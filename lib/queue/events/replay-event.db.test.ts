@@ -18,7 +18,7 @@ const audit = (eventId: string) =>
     [eventId],
   );
 
-test("publishing answers the jobs that were made, and a repeat answers the same ones", async () => {
+test("publishing returns the created jobs, and a repeat returns the same jobs", async () => {
   const scope = await make.tenant();
   await listens(scope, { payloadTemplate: { a: 1 } });
   await listens(scope, { payloadTemplate: { b: 1 } });
@@ -28,7 +28,7 @@ test("publishing answers the jobs that were made, and a repeat answers the same 
   expect(await publish(scope)).toMatchObject({ duplicate: true, jobIds: event.jobIds });
 });
 
-test("a replay starts the jobs of the triggers that match now, with the event as it was, and is in the trail", async () => {
+test("a replay fires the triggers that match now with the original event, and is recorded", async () => {
   const actor = { kind: "system", id: null, userId: null, requestId: "req-1" } as const;
   const scope = { ...(await make.tenant()), actor };
   const event = await publish(scope);
@@ -65,7 +65,7 @@ test("a replay starts the jobs of the triggers that match now, with the event as
   ]);
 });
 
-test("a replay does not make a job again while its dedupe key is taken, and does once the window is over", async () => {
+test("a replay creates no job while its dedupe key is taken, and does after the window", async () => {
   const scope = await make.tenant();
   await listens(scope, { payloadTemplate: { n: "{{event.n}}" } });
   const event = await publish(scope);
@@ -81,7 +81,7 @@ test("a replay does not make a job again while its dedupe key is taken, and does
   expect(await audit(event.id)).toHaveLength(2);
 });
 
-test("a replay that a job asks for lies as deep as that job, so that a loop of replays ends", async () => {
+test("a replay requested by a job has that job's depth, so replays that cause each other end", async () => {
   const scope = await make.tenant();
   await listens(scope, { payloadTemplate: { n: 1 }, dedupeWindowSeconds: 0 });
   const { id: eventId } = await publish(scope, 2);
@@ -96,7 +96,7 @@ test("a replay that a job asks for lies as deep as that job, so that a loop of r
   expect(await at(8)).toMatchObject({ started: 0, reason: "loop" });
 });
 
-test("a pending event, an absent one and another tenant's are not replayed, and leave no trail", async () => {
+test("a pending event, an absent one and another tenant's cannot be replayed, and no record is kept", async () => {
   const [scope, other] = [await make.tenant(), await make.tenant()];
   const { id: eventId } = await publish(scope);
   const replay = (as: TenantScope, id = eventId) => replayEvent(make.web, as, { eventId: id });

@@ -31,7 +31,7 @@ export function replayEvent(
 ): Promise<ReplayedEvent> {
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<EventRow>(lockEventSql, [tx.tenantId, eventId]);
-    if (!row) throw new QueueError("not-found", "There is no such event.");
+    if (!row) throw new QueueError("not-found", "Event not found.");
     if (row.status === "pending")
       throw new QueueError("state-conflict", "The event is pending: it has not been compared with the triggers yet.");
     const event = toOccurred({ ...row, depth: Math.max(row.depth, chainDepth) });

@@ -99,15 +99,15 @@ async function account(
 }
 
 const tooMany = (): QueueError =>
-  new QueueError("invalid-value", "Too many triggers listen to these events; name one.", {
-    problems: [{ pointer: "/trigger_id", code: "required", detail: "is needed where so many triggers listen" }],
+  new QueueError("invalid-value", "Too many triggers listen to these events. Choose one.", {
+    problems: [{ pointer: "/trigger_id", code: "required", detail: "is required: too many triggers listen to them" }],
   });
 
 async function candidatesOf(tx: TenantTransaction, { triggerId, draft }: TestRequest): Promise<Candidate[]> {
   if (draft) return [{ listener: draftListener(draft), isStored: false }];
   const found = await listenersToTry(tx, { triggerId: triggerId ?? null, limit: LISTENERS_MAX });
   if (triggerId !== undefined && found.length === 0)
-    throw new QueueError("not-found", "There is no such event trigger.");
+    throw new QueueError("not-found", "Event trigger not found.");
   return found.map((listener) => ({ listener, isStored: true }));
 }
 

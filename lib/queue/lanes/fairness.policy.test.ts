@@ -55,7 +55,7 @@ function countBy<T>(items: readonly T[], key: (item: T) => string | number): Rec
 
 const byTenant = (served: readonly KnownLane[]) => countBy(served, (one) => one.tenantId);
 
-test("tenants are served in turn, however many lanes one of them has", () => {
+test("tenants take turns, however many lanes one of them has", () => {
   const lanes = [...Array.from({ length: 50 }, (_, n) => lane(n + 1, "busy")), lane(100, "quiet")];
   for (const batch of [1, 7, 40]) {
     const { busy = 0, quiet = 0 } = byTenant(serve(new FairShare(), lanes, { starts: 280, batch }));
@@ -74,7 +74,7 @@ test("a queue's weight is its share of a tenant's starts", () => {
   expect(countBy(served, (one) => one.laneNo)).toEqual({ 1: 200, 2: 50, 3: 250 });
 });
 
-test("P-02 under endless critical work, each band has its share of any 1,000 starts", () => {
+test("P-02 with endless critical work, each band gets its share of any 1,000 starts", () => {
   // The critical band has twenty definitions, which divide the band's share among themselves.
   const critical = Array.from({ length: 20 }, (_, n) => lane(100 + n, "t", { band: 0 }));
   const lanes = [...critical, ...[1, 2, 3, 4].map((band) => lane(band, "t", { band }))];
@@ -91,7 +91,7 @@ test("P-02 under endless critical work, each band has its share of any 1,000 sta
   }
 });
 
-test("the definitions of a band are served in turn", () => {
+test("the definitions of a band take turns", () => {
   const lanes = [lane(1, "t"), lane(2, "t"), lane(3, "t")];
   expect(countBy(serve(new FairShare(), lanes, { starts: 300, batch: 4 }), (one) => one.laneNo)).toEqual({
     1: 100,
@@ -100,13 +100,13 @@ test("the definitions of a band are served in turn", () => {
   });
 });
 
-test("a tenant that comes back from idle has no credit", () => {
+test("a tenant that was idle gets no credit for it", () => {
   const share = new FairShare();
   serve(share, [lane(1, "a")], { starts: 100 });
   expect(byTenant(serve(share, [lane(1, "a"), lane(2, "b")], { starts: 10 }))).toEqual({ a: 5, b: 5 });
 });
 
-test("a tenant does not pay its debt by leaving for a moment", () => {
+test("a tenant keeps its debt when it has no work for a moment", () => {
   const share = new FairShare();
   const [a, b] = [lane(1, "a"), lane(2, "b")];
   serve(share, [a, b], { starts: 2 });
@@ -115,7 +115,7 @@ test("a tenant does not pay its debt by leaving for a moment", () => {
   expect(byTenant(serve(share, [a, b], { starts: 8 }))).toEqual({ b: 8 });
 });
 
-test("the time of a job is charged when it ends", () => {
+test("the duration of a job is charged when it ends", () => {
   const share = new FairShare();
   const lanes = [lane(1, "slow"), lane(2, "quick")];
   const served = Array.from({ length: 400 }, () => {
@@ -127,7 +127,7 @@ test("the time of a job is charged when it ends", () => {
 });
 
 describe("one claim", () => {
-  test("offers each tenant its part of the places", () => {
+  test("offers each tenant its share of the slots", () => {
     const picks = new FairShare().pick(
       [lane(1, "a"), lane(2, "a"), lane(3, "b"), lane(4, "c")],
       { free: 9, mostOf: noCap },
@@ -138,14 +138,14 @@ describe("one claim", () => {
     expect([limitOf(1, 2), limitOf(3), limitOf(4)]).toEqual([3, 3, 3]);
   });
 
-  test("names lanes that are due nothing after those that are", () => {
+  test("lists lanes whose turn has not come after the others", () => {
     const lanes = Array.from({ length: 10 }, (_, n) => lane(n, `t${n}`));
     const picks = new FairShare().pick(lanes, { free: 2, mostOf: noCap }, chance(1));
     expect(picks).toHaveLength(10);
     expect(picks.every(({ limit }) => limit === 1)).toBe(true);
   });
 
-  test("gives a tenant no more than it may have, in all its lanes", () => {
+  test("offers a tenant no more than its maximum over all its lanes", () => {
     const lanes = [lane(1, "a"), lane(2, "a", { band: 0 }), lane(3, "b")];
     const picks = new FairShare().pick(lanes, { free: 8, mostOf: (tenant) => (tenant === "a" ? 2 : 1) }, middle);
     const sum = (numbers: number[]) =>
@@ -153,7 +153,7 @@ describe("one claim", () => {
     expect([sum([1, 2]), sum([3])]).toEqual([2, 1]);
   });
 
-  test("names at most 256 lanes", () => {
+  test("lists 256 lanes at most", () => {
     const lanes = Array.from({ length: 2000 }, (_, n) => lane(n, `t${n % 700}`));
     expect(new FairShare().pick(lanes, { free: 500, mostOf: noCap }, chance(3))).toHaveLength(256);
   });
@@ -205,7 +205,7 @@ function exchange(shares: readonly FairShare[]): void {
     share.chargeOthers(served.filter((_, other) => other !== index).flat());
 }
 
-test("four workers that tell each other what they served are fair together: Jain ≥ 0.95 in every 10 s", () => {
+test("four workers that share their usage are fair together: Jain ≥ 0.95 in every 10 s", () => {
   for (const seed of [1, 2, 3]) {
     for (const counts of simulate({ workers: 4, places: 5, shared: true, seed })) {
       expect(Math.min(...counts)).toBeGreaterThanOrEqual(20);
@@ -214,7 +214,7 @@ test("four workers that tell each other what they served are fair together: Jain
   }
 });
 
-test("what is told to others holds the time of jobs that have ended since the last claim", () => {
+test("shared usage includes the duration of jobs that ended since the last claim", () => {
   const share = new FairShare();
   const [only] = claimOnce(share, [lane(1, "a")], 1);
   if (!only) throw new Error("nothing was claimed");
@@ -225,7 +225,7 @@ test("what is told to others holds the time of jobs that have ended since the la
   expect(share.takeUsage()).toEqual([]);
 });
 
-test("workers that serve different tenants are fair only if they tell each other", () => {
+test("workers that support different definitions are fair only if they share their usage", () => {
   // Half of the workers support tenant a only, so b's share has to come from the other half.
   const starts = (shared: boolean) => {
     const crew = Array.from({ length: 4 }, () => new FairShare());

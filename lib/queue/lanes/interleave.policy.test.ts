@@ -5,8 +5,8 @@ import { interleave } from "./interleave.policy";
 const groupsOf = (sizes: readonly number[]): { group: number; nth: number }[] =>
   sizes.flatMap((size, group) => Array.from({ length: size }, (_, nth) => ({ group, nth })));
 
-describe("what was claimed from several lanes at once", () => {
-  test("is run so that every stretch holds each lane's share", () => {
+describe("jobs claimed from several lanes at once", () => {
+  test("run interleaved, so that every stretch contains each lane's share", () => {
     const sizes = BAND_WEIGHTS.map((weight) => weight * 16);
     const mixed = interleave(groupsOf(sizes), ({ group }) => group);
     expect(mixed).toHaveLength(496);
@@ -18,7 +18,7 @@ describe("what was claimed from several lanes at once", () => {
     }
   });
 
-  test("keeps the order of each lane, loses nothing, and leaves one lane as it is", () => {
+  test("keep the order of each lane and are all there; one lane is unchanged", () => {
     const items = groupsOf([7, 1, 0, 30]);
     const mixed = interleave(items, ({ group }) => group);
     expect(mixed).toHaveLength(items.length);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { DueMark, WholeLooks } from "./whole-looks.policy";
 
-test("looks are whole while that is cheap, and take a twentieth of the time while it is costly", () => {
+test("every scan is a full one while that is cheap; costly full scans take a twentieth of the time", () => {
   const looks = new WholeLooks();
   expect(looks.isDue(0)).toBe(true);
   looks.took(5, 0);
@@ -12,7 +12,7 @@ test("looks are whole while that is cheap, and take a twentieth of the time whil
   expect([looks.isDue(19_999), looks.isDue(20_000)]).toEqual([false, true]);
 });
 
-test("a requested whole look comes within a second, or takes at most half of the time", () => {
+test("a requested full scan comes within a second, or takes at most half of the time", () => {
   const looks = new WholeLooks();
   looks.took(400, 0);
   looks.ask();
@@ -23,7 +23,7 @@ test("a requested whole look comes within a second, or takes at most half of the
   expect([looks.isDue(6999), looks.isDue(7000)]).toEqual([false, true]);
 });
 
-test("a look at what is due begins where the last one ended while whole looks are costly, and never skips what failed", () => {
+test("a partial scan of due rows begins where the last one ended while full scans are costly, and never skips rows that failed", () => {
   const mark = new DueMark();
   const [a, b] = [new Date(1000), new Date(2000)];
   expect(mark.next(0)).toBeUndefined();

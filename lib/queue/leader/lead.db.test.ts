@@ -37,7 +37,7 @@ function scheduler(leaderId: string, tzVersion: string | null) {
 }
 const until = (what: string, look: () => boolean) => waitFor(async () => look(), { withinMs: 30_000, what });
 
-test("a scheduler yields to one with newer time-zone data, stands by while it lives, and leads again after it", async () => {
+test("a scheduler yields to one with newer time-zone data, stands by while it lives, and leads again afterwards", async () => {
   const old = scheduler("old", "2025b");
   await until("the old one leads", () => old.seen.leads);
   const fresh = scheduler("fresh", "2026a");
@@ -52,10 +52,10 @@ test("a scheduler yields to one with newer time-zone data, stands by while it li
   expect(old.seen.newest).toBeNull();
 });
 
-test("a scheduler that never led stays out of the lead while one with newer data is alive, also before that one leads", async () => {
+test("a scheduler does not take the lead while one with newer time-zone data is alive, even before that one leads", async () => {
   await database.query("insert into app.schedulers (scheduler_id, tz_version) values ('booting', '2026b')");
   const unknown = scheduler("unknown", null);
-  await until("it is told", () => unknown.seen.newest === "2026b");
+  await until("it learns of the newer version", () => unknown.seen.newest === "2026b");
   expect(unknown.seen.leads).toBe(false);
   await database.query(
     "update app.schedulers set last_seen_at = app.now() - interval '11 s' where scheduler_id = 'booting'",

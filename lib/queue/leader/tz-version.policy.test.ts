@@ -8,7 +8,7 @@ test("versions of time-zone data are ordered by year, then by letter", () => {
   expect(newestTz(["2025b", null, "2026a", "2025z"])).toBe("2026a");
 });
 
-test("an unknown version is older than every known one, and two of them are alike", () => {
+test("an unknown version is older than every known one and equal to another unknown one", () => {
   expect(isOlderTz("whatever", "2025b")).toBe(true);
   expect(isOlderTz(null, "whatever")).toBe(false);
   expect(newestTz([])).toBeNull();

@@ -11,13 +11,13 @@ beforeEach(() => database.query("truncate app.live_jobs"));
 
 const rescue = () => rescueExpiredLeases(make.scheduler, { limit: 10, random: () => 0 });
 
-test("LEASE-05 a lease from long ago, from the far future or of an unknown worker ends; no running job is without one", async () => {
+test("LEASE-05 a lease that expired long ago, is far in the future or belongs to an unknown worker is rescued", async () => {
   const jobs = [await make.runningJob(scope), await make.runningJob(scope), await make.runningJob(scope)];
   const set = (at: string, index: number) =>
     database.query(`update app.live_jobs set lease_expires_at = ${at} where job_id = $1`, [jobs[index]?.jobId]);
   await set("app.now() - interval '3 months'", 0);
   await set("app.now() + interval '3 months'", 1);
-  await database.query("update app.live_jobs set claimed_by_worker = 'nobody knows it' where job_id = $1", [
+  await database.query("update app.live_jobs set claimed_by_worker = 'unknown worker' where job_id = $1", [
     jobs[2]?.jobId,
   ]);
   await set("app.now() - interval '1 s'", 2);
@@ -25,7 +25,7 @@ test("LEASE-05 a lease from long ago, from the far future or of an unknown worke
   expect(swept).toMatchObject({ rescued: 3, ended: 0 });
   const workers = new Map(swept.lost.map(({ job_id, worker_id }) => [job_id, worker_id]));
   expect([...workers.keys()].sort()).toEqual(jobs.map(({ jobId }) => jobId).sort());
-  expect(workers.get(jobs[2]?.jobId ?? "")).toBe("nobody knows it");
+  expect(workers.get(jobs[2]?.jobId ?? "")).toBe("unknown worker");
   for (const { jobId } of jobs) {
     expect((await getJob(make.web, scope, jobId))?.status).toBe("queued");
     expect((await listAttempts(make.web, scope, jobId))?.map(({ status }) => status)).toEqual(["worker_lost"]);
@@ -36,7 +36,7 @@ test("LEASE-05 a lease from long ago, from the far future or of an unknown worke
   await expect(without).rejects.toThrow("live_jobs_running_is_leased");
 });
 
-test("the longest lease there can be is left alone, just renewed and just before its end", async () => {
+test("the longest possible lease is not rescued, neither just renewed nor just before its end", async () => {
   const job = await make.runningJob(scope);
   await extendLeases(make.worker, [{ ...job, leaseSeconds: 3600 }]);
   expect(await rescue()).toMatchObject({ rescued: 0, ended: 0 });
@@ -45,7 +45,7 @@ test("the longest lease there can be is left alone, just renewed and just before
   await database.moveClock(0);
 });
 
-test("a row whose end the database refuses keeps none of the others from being rescued, and is tried again later", async () => {
+test("a row that the database refuses does not keep others from being rescued, and is tried again later", async () => {
   const jobs = [await make.runningJob(scope), await make.runningJob(scope), await make.runningJob(scope)];
   const [first, bad, last] = jobs.map(({ jobId }) => jobId);
   await database.query(`create function public.refuse() returns trigger language plpgsql as
@@ -67,7 +67,7 @@ test("a row whose end the database refuses keeps none of the others from being r
   await database.moveClock(0);
 });
 
-test("LEASE-05 a running job whose record is gone leaves the live table, and others are rescued with it", async () => {
+test("LEASE-05 a running job without a job row is deleted from the live table, and others are rescued", async () => {
   const [orphan, other] = [await make.runningJob(scope, { dedupeKey: "orphan" }), await make.runningJob(scope)];
   await database.query("delete from app.jobs where id = $1", [orphan.jobId]);
   await database.moveClock(31_000);

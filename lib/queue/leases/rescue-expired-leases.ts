@@ -157,10 +157,10 @@ function toEnd(row: ExpiredRow, started: boolean, { random, retry }: Deciding): 
     // Only a mark says that the attempt has begun, so it began at an unknown time after the claim.
     ...(started ? { beganAt: Number.NEGATIVE_INFINITY } : {}),
     errorType: "worker_lost",
-    errorText: `The lease of ${row.claimed_by_worker} ran out.`,
+    errorText: `The lease of ${row.claimed_by_worker} expired.`,
   };
   if (!row.recorded) {
-    return { ...lost, outcome: "dead_letter", errorText: `${lost.errorText} The record of the job is gone.` };
+    return { ...lost, outcome: "dead_letter", errorText: `${lost.errorText} The job's row is missing.` };
   }
   if (row.cancel_requested) return { ...lost, outcome: "canceled" };
   const decision = decideAfterLostLease(

@@ -14,7 +14,7 @@ beforeEach(() => database.query("truncate app.concurrency_limits, app.rate_bucke
 const theLimit = (values: Partial<Parameters<typeof createLimit>[1]>) =>
   createLimit(make.platform, { scope: "definition", definitionKey, ...values });
 
-test("of two changes of one limit that meet, neither is lost", async () => {
+test("concurrent changes of one limit are both applied", async () => {
   const { id } = await theLimit({ maxRunning: 10, startsPerSecond: 5 });
   const holder = new pg.Client({ connectionString: database.adminUrl });
   await holder.connect();
@@ -28,7 +28,7 @@ test("of two changes of one limit that meet, neither is lost", async () => {
   expect(await listLimits(make.platform)).toMatchObject([{ maxRunning: 1, startsPerSecond: 0.5 }]);
 });
 
-test("a burst that nobody named follows the rate, and one that was named stays", async () => {
+test("a default burst follows the rate, an explicit one stays", async () => {
   const { id } = await theLimit({ startsPerSecond: 1000 });
   expect(await updateLimit(make.platform, { id, patch: { startsPerSecond: 1 } })).toMatchObject({ burst: 1 });
   expect(await updateLimit(make.platform, { id, patch: { burst: 7 } })).toMatchObject({ startsPerSecond: 1, burst: 7 });

@@ -47,7 +47,7 @@ const reservations = async () =>
 
 const age = () => database.query("update app.claim_reservations set made_at = made_at - interval '10 s'");
 
-test("places that are reserved count as running, until nobody has used them for seconds", async () => {
+test("reserved slots count as running until they are unused for seconds", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
   await reserve(4);
   expect(await reservations()).toBe(4);
@@ -61,7 +61,7 @@ test("places that are reserved count as running, until nobody has used them for 
   expect(await reservations()).toBe(0);
 });
 
-test("counts each job once with a mark of what runs, also of what ended, was claimed again or since, or by a clock that went back", async () => {
+test("the count with a mark of running jobs is exact for ended, reclaimed and later jobs, and after a clock that went back", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 4 });
   const marked = async () => (await database.query("select jobs from app.running_mark"))[0]?.jobs;
   const [first, second, third] = (await claim(3)).jobs;
@@ -87,7 +87,7 @@ test("counts each job once with a mark of what runs, also of what ended, was cla
   expect((await claim(10)).jobs).toHaveLength(1);
 });
 
-test("a mark of what runs leaves out no job that is claimed for a reservation from before", async () => {
+test("a mark of running jobs includes jobs claimed with an older reservation", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
   await reserve(5);
   const [row] = await database.query<{ id: string }>("select id from app.claim_reservations");
@@ -100,7 +100,7 @@ test("a mark of what runs leaves out no job that is claimed for a reservation fr
   await database.moveClock(0);
 });
 
-test("a reservation that its maker has in use is never dropped, however long that takes", async () => {
+test("a reservation in use is never dropped, however long its transaction takes", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
   await reserve(5);
   await age();
@@ -110,7 +110,7 @@ test("a reservation that its maker has in use is never dropped, however long tha
   });
 });
 
-test("a claim for a reservation that was dropped meanwhile gets nothing", async () => {
+test("a claim with a dropped reservation returns no job", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
   await reserve(5);
   const [made] = await database.query<{ id: string }>("select id from app.claim_reservations");
@@ -120,7 +120,7 @@ test("a claim for a reservation that was dropped meanwhile gets nothing", async 
   expect(await make.worker.run(claimReservedSql, values)).toEqual([]);
 });
 
-test("starts that were taken for jobs that somebody else got are given back", async () => {
+test("rate tokens taken for jobs that another worker claimed are returned", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.001, burst: 6 });
   const tokens = async () =>
     (await database.query<{ tokens: number }>("select tokens from app.rate_buckets"))[0]?.tokens;

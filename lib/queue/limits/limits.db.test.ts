@@ -68,7 +68,7 @@ async function waitReasonOf(scope: typeof acme) {
   return (await getJob(make.web, scope, row?.job_id))?.waitReason;
 }
 
-describe("a limit on what runs at once", () => {
+describe("a limit on running jobs", () => {
   const cases: [LimitInput, number][] = [
     [{ scope: "queue", queue: "email-sending", maxRunning: 3 }, 3],
     [{ scope: "definition", definitionKey: "mail", maxRunning: 3 }, 3 + 20],
@@ -87,7 +87,7 @@ describe("a limit on what runs at once", () => {
     expect((await claim(100)).jobs).toEqual([]);
   });
 
-  test("lets the next one start when one has ended, and tells which lanes it held back", async () => {
+  test("lets the next job start when one ends, and returns the limited lanes", async () => {
     await add(acme, "mail", 5);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
     const first = await claim(10);
@@ -99,13 +99,13 @@ describe("a limit on what runs at once", () => {
     await settle((await claim(10)).jobs);
   });
 
-  test("says nothing of a lane that has no more jobs", async () => {
+  test("does not report a lane without more jobs", async () => {
     await add(acme, "mail", 2);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
     expect(await claim(10)).toMatchObject({ jobs: [{}, {}], limitedLanes: [] });
   });
 
-  test("can be changed while jobs run: lowering ends nothing, raising makes room at once", async () => {
+  test("can change while jobs run: lowering it ends no job, raising it adds slots at once", async () => {
     await add(acme, "mail", 20);
     const { id } = await createLimit(make.platform, { scope: "definition", definitionKey: "mail", maxRunning: 5 });
     const running = await claim(10);
@@ -123,7 +123,7 @@ describe("a limit on what runs at once", () => {
     expect(await listLimits(make.platform)).toEqual([]);
   });
 
-  test("a tenant's own limit takes the place of that for each tenant", async () => {
+  test("a tenant's own limit replaces the limit for each tenant", async () => {
     await add(acme, "mail", 9);
     await add(globex, "mail", 9);
     await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", maxRunning: 2 });
@@ -133,7 +133,7 @@ describe("a limit on what runs at once", () => {
     expect(jobs.filter(({ tenantId }) => tenantId === globex.tenantId)).toHaveLength(2);
   });
 
-  test("holds for a worker that does not know of it", async () => {
+  test("applies to a worker that has not heard of it", async () => {
     await add(acme, "mail", 9);
     const { lanes } = await pollWork(make.worker, { workerId: "w", afterLane: 0, maxLanes: 256 });
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 1 });
@@ -141,7 +141,7 @@ describe("a limit on what runs at once", () => {
     expect(await claimFromLanes(make.worker, { workerId: "w", lanes: asked, limit: 9 })).toMatchObject({ jobs: [] });
   });
 
-  test("counts a lease that ran out until it is rescued", async () => {
+  test("counts an expired lease until it is rescued", async () => {
     await add(acme, "mail", 5);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
     await claim(10);
@@ -151,7 +151,7 @@ describe("a limit on what runs at once", () => {
     expect((await claim(10)).jobs).toHaveLength(2);
   });
 
-  test("a claimer that cannot get at a limit comes back instead of waiting", async () => {
+  test("a claim that finds the limit locked returns without jobs instead of waiting", async () => {
     await add(acme, "mail", 5);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
     const other = new pg.Client({ connectionString: database.adminUrl });
@@ -165,7 +165,7 @@ describe("a limit on what runs at once", () => {
     expect((await claim(10)).jobs).toHaveLength(2);
   });
 
-  test("is the reason why a job waits, while it keeps jobs of its kind from starting", async () => {
+  test("is the wait reason while it limits jobs", async () => {
     await database.query("delete from app.job_workers");
     await registerWorker(make.worker, { ...WORKER, definitions: ["mail"] });
     await add(acme, "mail", 5);
@@ -182,7 +182,7 @@ describe("a limit on what runs at once", () => {
   test.each([
     [{ scope: "queue", queue: "email-sending" }, "/max_running"],
     [{ scope: "queue", queue: "nowhere", maxRunning: 1 }, "/queue"],
-    [{ scope: "tenant_definition", definitionKey: "mail", tenant: "nobody", maxRunning: 1 }, "/tenant"],
+    [{ scope: "tenant_definition", definitionKey: "mail", tenant: "no-such-tenant", maxRunning: 1 }, "/tenant"],
   ] as const)("%j is refused", async (input, pointer) => {
     await expect(createLimit(make.platform, input)).rejects.toMatchObject({
       code: "invalid-value",
@@ -191,8 +191,8 @@ describe("a limit on what runs at once", () => {
   });
 });
 
-describe("a limit on starts", () => {
-  test("gives its burst at once, then its rate, by the database's clock", async () => {
+describe("a limit on starts per second", () => {
+  test("allows its burst at once, then its rate, by the database's clock", async () => {
     await add(acme, "mail", 40);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.01, burst: 3 });
     const first = await claim(10);
@@ -208,7 +208,7 @@ describe("a limit on starts", () => {
     expect((await claim(10)).jobs).toHaveLength(3);
   });
 
-  test("is not filled by a clock that goes back", async () => {
+  test("gains no tokens from a clock that goes back", async () => {
     await add(acme, "mail", 40);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.01, burst: 3 });
     await database.moveClock(1_000_000);
@@ -256,8 +256,8 @@ async function race({ claimers, jobs, claimOnce }: Race): Promise<void> {
 
 const claimOnce = async (workerId: string) => (await claim(4, workerId)).jobs;
 
-describe("8 claimers at once, with settles and lost leases between", () => {
-  test("never run one job more than the limit, by an audit of all leases", async () => {
+describe("8 concurrent claimers, with ends and lost leases between claims", () => {
+  test("never exceed the limit on running jobs, by an audit of all leases", async () => {
     await createLimit(make.platform, { scope: "definition", definitionKey: "mail", maxRunning: 5 });
     await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", maxRunning: 3 });
     await race({ claimers: 8, jobs: 400, claimOnce });
@@ -265,13 +265,13 @@ describe("8 claimers at once, with settles and lost leases between", () => {
     expect(await mostAtOnce(database, acme)).toBe(3);
   });
 
-  test("never start more than burst + rate × interval, in any interval", async () => {
+  test("never exceed burst + rate × interval, in any interval", async () => {
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 150, burst: 10 });
     await race({ claimers: 8, jobs: 300, claimOnce });
     expect(await mostStartsOver(database, { rate: 150, burst: 10 })).toBeLessThanOrEqual(0.001);
   });
 
-  test("do run more when the count is a part of the claim, so that the audit can fail", async () => {
+  test("do exceed it when the claim itself counts, so the audit can fail", async () => {
     await race({ claimers: 8, jobs: 400, claimOnce: naiveClaim(pool, { maxRunning: 5 }) });
     expect(await mostAtOnce(database)).toBeGreaterThan(5);
   });

@@ -78,7 +78,7 @@ export async function deleteLimit(db: Database, id: number): Promise<LimitView> 
 
 async function limitById(db: Runner, id: number, by: Statement = limitByIdSql): Promise<LimitView> {
   const [row] = await db.run<LimitRow>(by, [id]);
-  if (!row) throw new QueueError("not-found", "There is no such limit.");
+  if (!row) throw new QueueError("not-found", "Limit not found.");
   return toLimitView(row);
 }
 
@@ -86,7 +86,7 @@ async function limitById(db: Runner, id: number, by: Statement = limitByIdSql): 
 function values({ maxRunning, startsPerSecond, burst }: Partial<LimitValues>): (number | null)[] {
   const rate = startsPerSecond ?? null;
   if ((maxRunning ?? null) === null && rate === null) {
-    throw new QueueError("invalid-value", "The limit limits nothing.", {
+    throw new QueueError("invalid-value", "The limit has no bound.", {
       problems: [{ pointer: "/max_running", code: "required", detail: "is required, or starts_per_second" }],
     });
   }

@@ -46,7 +46,7 @@ describe("a pause", () => {
     [{ scope: "tenant", tenant: "acme", reason: "x" }, ["globexMail"]],
     [{ scope: "all", reason: "x" }, []],
   ];
-  test.each(cases)("%j holds what it names, from the poll and from the claim itself", async (input, free) => {
+  test.each(cases)("%j stops exactly what it names, in polls and in claims", async (input, free) => {
     const jobs = {
       acmeMail: await put(acme, mail.key),
       acmeReport: await put(acme, report.key),
@@ -65,7 +65,7 @@ describe("a pause", () => {
     expect((await claimFromMemory()).sort()).toEqual(free.map((name) => jobs[name]).sort());
   });
 
-  test("ends by the database's clock, without anyone's act", async () => {
+  test("ends at its time by the database's clock", async () => {
     const id = await put(acme, mail.key);
     const until = new Date(Date.now() + 60_000);
     await pause(make.platform, ACTOR, { scope: "all", reason: "maintenance", until });
@@ -76,7 +76,7 @@ describe("a pause", () => {
     expect(await claimFromMemory()).toEqual([id]);
   });
 
-  test("is ended by hand, once", async () => {
+  test("can be ended manually once", async () => {
     const id = await put(acme, mail.key);
     const { id: pauseId } = await pause(make.platform, ACTOR, { scope: "tenant", tenant: acme.tenantId, reason: "x" });
     await endPause(make.platform, pauseId);
@@ -84,7 +84,7 @@ describe("a pause", () => {
     await expect(endPause(make.platform, pauseId)).rejects.toMatchObject({ code: "not-found" });
   });
 
-  test("that is set again has the new reason and end, and stays one", async () => {
+  test("set again replaces reason and end, and remains one pause", async () => {
     const first = await pause(make.platform, ACTOR, { scope: "queue", queue: "default", reason: "one" });
     const until = new Date(Date.now() + 3_600_000);
     const second = await pause(make.platform, ACTOR, { scope: "queue", queue: "default", reason: "two", until });
@@ -95,9 +95,9 @@ describe("a pause", () => {
   test.each([
     [{ scope: "queue", queue: "nowhere" }, "/queue"],
     [{ scope: "definition", definitionKey: "nothing" }, "/definition_key"],
-    [{ scope: "tenant", tenant: "nobody" }, "/tenant"],
+    [{ scope: "tenant", tenant: "no-such-tenant" }, "/tenant"],
     [{ scope: "all", until: new Date("2020-01-01") }, "/until"],
-  ] as const)("of %j is refused and stores nothing", async (input, pointer) => {
+  ] as const)("%j is refused and stores nothing", async (input, pointer) => {
     await expect(pause(make.platform, ACTOR, { ...input, reason: "x" })).rejects.toMatchObject({
       code: "invalid-value",
       problems: [{ pointer }],
@@ -105,18 +105,18 @@ describe("a pause", () => {
     expect(await database.query("select 1 from app.pauses")).toEqual([]);
   });
 
-  test("is the reason why a job waits, with its end", async () => {
+  test("is the wait reason of its jobs, with its end", async () => {
     const id = await put(acme, mail.key);
     const until = new Date(Date.now() + 60_000);
-    await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is away", until });
+    await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is down", until });
     expect((await getJob(make.web, acme, id))?.waitReason).toEqual({
       code: "paused",
-      detail: "Its queue is paused: provider is away",
+      detail: "Its queue is paused: provider is down",
       until,
     });
   });
 
-  test("leaves running jobs alone and goes on taking new ones", async () => {
+  test("leaves running jobs alone, and jobs can still be enqueued", async () => {
     const running = await make.runningJob(acme, { definitionKey: mail.key });
     await pause(make.platform, ACTOR, { scope: "all", reason: "x" });
     const rows = await database.query("select state from app.live_jobs where job_id = $1", [running.jobId]);
@@ -125,12 +125,12 @@ describe("a pause", () => {
   });
 });
 
-test("a tenant sees the pauses of its queues and its own, never another tenant's", async () => {
+test("a tenant sees its own pauses and those of its queues, not another tenant's", async () => {
   await pause(make.platform, ACTOR, { scope: "tenant", tenant: "globex", reason: "unpaid" });
-  await pause(make.platform, ACTOR, { scope: "queue", queue: "billing-sync", reason: "provider is away" });
+  await pause(make.platform, ACTOR, { scope: "queue", queue: "billing-sync", reason: "provider is down" });
   const pausesOf = async (scope: TenantScope) =>
     Object.fromEntries((await listTenantQueues(make.web, scope)).map(({ name, pause: held }) => [name, held?.reason]));
-  expect(await pausesOf(acme)).toMatchObject({ "billing-sync": "provider is away", default: undefined });
+  expect(await pausesOf(acme)).toMatchObject({ "billing-sync": "provider is down", default: undefined });
   expect(await pausesOf(globex)).toMatchObject({ "billing-sync": "unpaid", default: "unpaid" });
   const platform = await listQueues(make.platform);
   expect(platform.find(({ name }) => name === "default")?.pause).toBeNull();

@@ -52,7 +52,7 @@ export async function endPause(db: Database, pauseId: string): Promise<PauseView
   return db.transaction(async (tx) => {
     const [paused] = await tx.run<PauseRow>(pauseByIdSql, [pauseId]);
     const ended = await tx.run(endPauseSql, [pauseId]);
-    if (!paused || ended.length === 0) throw new QueueError("not-found", "There is no such pause.");
+    if (!paused || ended.length === 0) throw new QueueError("not-found", "Pause not found.");
     return toPauseView(paused);
   });
 }

@@ -58,7 +58,7 @@ async function claimRemote(): Promise<string[]> {
   );
 }
 
-test("no claim of any kind starts a job of a suspended tenant, and the end of the suspension lets them go", async () => {
+test("no claim of any kind starts a job of a suspended tenant; when the suspension ends its jobs run", async () => {
   const held = { near: await put(acme), far: await put(acme, "far") };
   const free = { near: await put(globex), far: await put(globex, "far") };
   const poll = async () => (await pollWork(make.worker, { workerId: "w", afterLane: 0, maxLanes: 256 })).lanes;
@@ -74,7 +74,7 @@ test("no claim of any kind starts a job of a suspended tenant, and the end of th
   expect(await claimFromMemory()).toEqual([held.near]);
 });
 
-test("no place under a limit goes to a suspended tenant", async () => {
+test("a suspended tenant gets no slot under a limit", async () => {
   const { id } = await createLimit(make.platform, { scope: "queue", queue: "default", maxRunning: 1 });
   const held = await put(acme);
   await setStatus(acme, "suspended");
@@ -106,7 +106,7 @@ test("workers are notified when a tenant is suspended and when it is active agai
   await listener.end();
 });
 
-test("the suspension is the reason why a job waits, before any pause", async () => {
+test("the suspension is the wait reason, before any pause", async () => {
   const id = await put(acme);
   await pause(make.platform, SYSTEM, { scope: "all", reason: "maintenance" });
   await setStatus(acme, "suspended");
@@ -116,7 +116,7 @@ test("the suspension is the reason why a job waits, before any pause", async () 
   expect(await reason()).toMatchObject({ code: "paused" });
 });
 
-test("a pause of the tenant stays what it is through a suspension, and does not end it", async () => {
+test("a pause of the tenant survives a suspension, and ending the pause does not end the suspension", async () => {
   const id = await put(acme);
   const paused = await pause(make.platform, SYSTEM, { scope: "tenant", tenant: "acme", reason: "unpaid" });
   await setStatus(acme, "suspended");
@@ -130,7 +130,7 @@ test("a pause of the tenant stays what it is through a suspension, and does not 
   expect(await claimFromMemory()).toEqual([id]);
 });
 
-test("a tenant that is made suspended is held from its first job on", async () => {
+test("a tenant created as suspended starts no job", async () => {
   const [row] = await database.query<{ id: string }>(
     "insert into app.tenants (slug, name, status) values ('late', 'Late', 'suspended') returning id",
   );

@@ -58,7 +58,7 @@ export function listTenantQueues(
 export async function createQueue(db: Database, input: QueueInput): Promise<QueueView> {
   return db.transaction(async (tx) => {
     const [row] = await tx.run<{ id: number }>(insertQueueSql, values(input.name, { ...DEFAULTS, ...input }));
-    if (!row) throw new QueueError("queue-exists", "There is a queue with this name already.");
+    if (!row) throw new QueueError("queue-exists", "A queue with this name exists.");
     return queueById(tx, row.id);
   });
 }
@@ -77,7 +77,7 @@ export async function updateQueue(
 
 async function queueById(db: Runner, id: number): Promise<QueueView> {
   const [row] = await db.run<QueueRow>(lockQueueSql, [id]);
-  if (!row) throw new QueueError("not-found", "There is no such queue.");
+  if (!row) throw new QueueError("not-found", "Queue not found.");
   return toQueueView(row);
 }
 

@@ -14,7 +14,7 @@ afterAll(async () => {
   await make.close();
 });
 
-test("a filter that no index serves walks its window of jobs once, though the statistics are those of empty tables", async () => {
+test("a filter without an index scans its window of jobs once, even with statistics of empty tables", async () => {
   await client.connect();
   const scope = await make.tenant();
   const { key } = await make.definition();

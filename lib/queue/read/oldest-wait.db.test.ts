@@ -19,7 +19,7 @@ async function oldestMinutes(scope: Parameters<typeof summarizeJobs>[1]): Promis
   return age === null ? null : Math.round(age / 60);
 }
 
-test("the oldest wait counts from readiness, not from the enqueue of the lowest id", async () => {
+test("the oldest wait counts from when a job became ready, not from the lowest id's enqueue", async () => {
   const own = await make.tenant();
   const { key } = await make.definition();
   const soon = new Date(Date.now() + 2 * HOUR);
@@ -30,7 +30,7 @@ test("the oldest wait counts from readiness, not from the enqueue of the lowest 
   expect(await oldestMinutes(own)).toBe(130);
 });
 
-test("a job that was retried waits from its retry, a job in a lane of another priority from its own time", async () => {
+test("a retried job waits from its retry, and a job of another priority from its own time", async () => {
   const own = await make.tenant();
   const { key } = await make.definition();
   const [old] = await enqueueJobs(make.web, own, [{ definitionKey: key }]);
@@ -44,7 +44,7 @@ test("a job that was retried waits from its retry, a job in a lane of another pr
   expect(await oldestMinutes(own)).toBe(20);
 });
 
-test("it is found behind a thousand lower ids that are not ready, and null where nothing waits", async () => {
+test("it is found behind a thousand lower ids that are not ready, and is null when no job waits", async () => {
   const [own, other] = [await make.tenant(), await make.tenant()];
   const { key } = await make.definition();
   const scheduledFor = new Date(Date.now() + 100 * HOUR);

@@ -38,7 +38,7 @@ test.each([
   ["one attempt", { attempt: 2 }],
   ["one stream", { stream: "stderr" }],
 ] as const)(
-  "a page of logs ends within 512 KiB, and following it gives every chunk once, in order: %s",
+  "a page of logs has at most 512 KiB, and the pages contain every chunk once, in order: %s",
   async (_, filter) => {
     const id = await jobWith(
       `insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body, context)
@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test("a page of logs of few bytes ends at its limit and says that more is stored", async () => {
+test("a page of small logs ends at its limit and reports that more exist", async () => {
   const id = await jobWith(
     `insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body)
      select $1, 1, seq, $2, 'stdout', 'x' from generate_series(0, 9) seq`,
@@ -79,7 +79,7 @@ test("a page of logs of few bytes ends at its limit and says that more is stored
   ]);
 });
 
-test("a page of attempts ends within 512 KiB of texts, and following it gives every attempt once, latest first", async () => {
+test("a page of attempts has at most 512 KiB of texts, and the pages contain every attempt once, latest first", async () => {
   const id = await jobWith(
     `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, error_text,
        stdout_tail, stderr_tail)
@@ -99,7 +99,7 @@ test("a page of attempts ends within 512 KiB of texts, and following it gives ev
   }
 });
 
-test("a page of steps ends within 512 KiB, and following it gives every step once, in order", async () => {
+test("a page of steps has at most 512 KiB, and the pages contain every step once, in order", async () => {
   const id = await jobWith(
     `insert into app.job_steps (job_id, run_no, name, tenant_id, attempt_no, result, created_at)
      select $1, run, 'step: ' || n, $2, 1, to_jsonb(repeat('x', case when n % 5 = 0 then 30000 else 16000 end)),
@@ -120,7 +120,7 @@ test("a page of steps ends within 512 KiB, and following it gives every step onc
   expect(pages.length).toBeGreaterThan(4);
 });
 
-test("a page of events ends within 512 KiB of what firings say, and following it gives every event once, newest first", async () => {
+test("a page of events has at most 512 KiB of firings, and the pages contain every event once, newest first", async () => {
   const { key } = await make.definition();
   const trigger = { label: "a", triggerType: "event", eventName: "never", definitionKey: key } as const;
   const { id } = await createTrigger(make.web, scope, trigger);

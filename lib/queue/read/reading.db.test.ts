@@ -19,7 +19,7 @@ const make = makeFactory(database);
 afterAll(() => make.close());
 
 describe("reading", () => {
-  test("Z-04 lists page by keyset without gaps or doubles, filter by every status, and count", async () => {
+  test("Z-04 lists have keyset pages without gaps or duplicates, filters for every status, and counts", async () => {
     const own = await make.tenant();
     const { key } = await make.definition();
     const made = await enqueueJobs(
@@ -74,7 +74,7 @@ describe("reading", () => {
     expect((await listJobs(make.web, own, { createdAfter: new Date(Date.now() + 1000) }, { limit: 5 })).total).toBe(0);
   });
 
-  test("A-03 an attempt shows all that was recorded of it, whether it ended the run or not", async () => {
+  test("A-03 an attempt shows everything recorded about it, whether it ended the run or not", async () => {
     const own = await make.tenant();
     const output = {
       pid: 4711,
@@ -98,7 +98,7 @@ describe("reading", () => {
     ["a plain success", {}, 100],
     ["a success with output", { output: { pid: 1 } }, 100],
     ["a failure", { status: "failed", outcome: "failed", errorText: "no" }, 92],
-  ] as const)("the last progress stays with the attempt and its job: %s", async (_, end, percent) => {
+  ] as const)("an attempt and its job keep the last progress: %s", async (_, end, percent) => {
     const own = await make.tenant();
     const claimed = await make.runningJob(own);
     await reportProgress(make.worker, claimed, { percent: 92, message: "nearly" });
@@ -111,7 +111,7 @@ describe("reading", () => {
     expect((await getJob(make.web, own, silent.jobId))?.progress).toBeNull();
   });
 
-  test("attempts come page by page without gaps or doubles, and without the ends of their output unless asked", async () => {
+  test("attempts have pages without gaps or duplicates, and include output tails on request only", async () => {
     const own = await make.tenant();
     const claimed = await make.runningJob(own);
     await database.query(
@@ -137,7 +137,7 @@ describe("reading", () => {
     expect(await listAttempts(make.web, await make.tenant(), claimed.jobId, { beforeNo: 5 })).toBeNull();
   });
 
-  test("figures are the same before and after they were folded", async () => {
+  test("counts are the same before and after their deltas are folded", async () => {
     const own = await make.tenant();
     const jobs = [
       await make.job(own),

@@ -23,7 +23,7 @@ test.each([
   [{ pause, hasWorker: false }, "paused"],
   [{ hasWorker: false }, "no_worker"],
   [{}, "position"],
-] as const)("%j waits for %s", (facts, code) => {
+] as const)("%j has the wait reason %s", (facts, code) => {
   expect(describeWait({ ...ready, ...facts })?.code ?? null).toBe(code);
 });
 
@@ -36,6 +36,6 @@ test.each([
   [21, 1000, "22nd of 1,000+ of its kind."],
   [112, 500, "113th of 500 of its kind."],
   [1000, 1000, "1,000+ jobs of its kind are before it."],
-])("with %i of %i before it, a job tells its place: %s", (ahead, total, detail) => {
+])("a job with %i of %i before it shows its position: %s", (ahead, total, detail) => {
   expect(describeWait({ ...ready, place: { ahead, total, limit: null } })?.detail).toBe(detail);
 });

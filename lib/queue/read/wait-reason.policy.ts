@@ -46,7 +46,7 @@ export function describeWait(facts: WaitFacts): WaitReason | null {
   if (facts.status === "blocked") return { code: "blocked", detail: blockers(facts.blockedBy) };
   if (facts.status !== "queued") return null;
   if (facts.isFuture && facts.isPutOff) {
-    return { code: "scheduled", detail: "Its last attempt asked to be run later.", until: facts.until };
+    return { code: "scheduled", detail: "Its last attempt snoozed it.", until: facts.until };
   }
   if (facts.isFuture && facts.attemptsSpent > 0) {
     return {
@@ -57,7 +57,7 @@ export function describeWait(facts: WaitFacts): WaitReason | null {
   }
   if (facts.isFuture) return { code: "scheduled", detail: "The job is scheduled for later.", until: facts.until };
   if (facts.pause) return describePause(facts.pause);
-  if (!facts.hasWorker) return { code: "no_worker", detail: "No live worker serves this definition and queue." };
+  if (!facts.hasWorker) return { code: "no_worker", detail: "No live worker supports this definition and queue." };
   if (facts.place?.limit) return describeLimit(facts.place.limit);
   return { code: "position", detail: facts.place ? describePlace(facts.place) : "Waits for a free worker." };
 }

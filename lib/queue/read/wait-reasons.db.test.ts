@@ -18,7 +18,7 @@ afterAll(() => make.close());
 
 const WORKER = { hostname: "h", pid: 1, version: "", label: "", queues: [], capacity: 1, isolation: "" };
 
-test("a list gives each job the wait reason of the job's own page, whatever the reason is", async () => {
+test("a list shows the same wait reason as the job's own page, for every reason", async () => {
   const [own, other] = [await make.tenant(), await make.tenant()];
   const keys = ["limited", "rated", "plain", "unserved", "stopped"];
   for (const key of keys) await make.definition({ key });
@@ -59,7 +59,7 @@ test("a list gives each job the wait reason of the job's own page, whatever the 
     expect(codes, code).toContain(code);
 });
 
-test("a list reads places and limits in one statement, however many of its jobs wait", async () => {
+test("a list reads positions and limits in one statement, however many of its jobs wait", async () => {
   const own = await make.tenant();
   const { key } = await make.definition();
   await enqueueJobs(

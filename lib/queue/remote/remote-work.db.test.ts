@@ -42,7 +42,7 @@ const claim = (scope: object = {}, more: object = {}) =>
     Math.random,
   );
 
-test("what a heartbeat finds of a job is what the claim gave, but for the payload", async () => {
+test("a heartbeat reads the same job as the claim, without the payload", async () => {
   const { id } = await make.job(acme, {
     definitionKey: "far",
     payload: { a: 1 },
@@ -58,7 +58,7 @@ test("what a heartbeat finds of a job is what the claim gave, but for the payloa
   expect(held?.job).toEqual({ ...job, payload: null, started: true });
 });
 
-test("while whole looks are costly, new jobs and older ones behind them are claimed without one, and what comes before them by the next", async () => {
+test("while full scans are costly, new and older jobs behind them are claimed without one, and jobs before them with the next one", async () => {
   const { key } = await make.definition({ executor: "remote" });
   let [now, whole] = [0, 0];
   const lanes = new RemoteLanes(() => now);
@@ -102,7 +102,7 @@ test("while whole looks are costly, new jobs and older ones behind them are clai
   expect([await next(), whole]).toEqual([beforeId, 2]);
 });
 
-test("K-2 only remote definitions, and only those, the queues and the tenant of the scope", async () => {
+test("K-2 a claim returns only remote definitions, queues and the tenant in the key's scope", async () => {
   for (const scope of [acme, globex]) {
     await make.job(scope, { definitionKey: "far" });
     await make.job(scope, { definitionKey: "near" });
@@ -117,7 +117,7 @@ test("K-2 only remote definitions, and only those, the queues and the tenant of 
   expect((await tenants({})).toSorted()).toEqual([acme.tenantId, globex.tenantId].toSorted());
 });
 
-test("a lease is as long as was wished for, but never longer than the definition's", async () => {
+test("a lease has the requested length, but at most the definition's", async () => {
   const secondsOf = async (leaseSeconds: number | undefined) => {
     await make.job(acme, { definitionKey: "far" });
     const [job] = (await claim({}, { leaseSeconds })).jobs;
@@ -126,7 +126,7 @@ test("a lease is as long as was wished for, but never longer than the definition
   expect([await secondsOf(7), await secondsOf(undefined), await secondsOf(3600)]).toEqual([7, 40, 40]);
 });
 
-test("R-1 a right number in the wrong hands finds nothing, neither while the attempt runs nor after", async () => {
+test("R-1 another key with the correct lease number finds no attempt, neither running nor ended", async () => {
   await make.job(acme, { definitionKey: "far" });
   const [job] = (await claim()).jobs;
   if (!job) throw new Error("nothing was claimed");
@@ -140,14 +140,14 @@ test("R-1 a right number in the wrong hands finds nothing, neither while the att
   expect(await findEndedAttempt(make.worker, "remote:key-b:", job)).toBeNull();
 });
 
-test("a job of a local worker is no remote worker's, whatever it is called", async () => {
+test("a job of a local worker is never a remote worker's, whatever the worker's name", async () => {
   await make.job(acme, { definitionKey: "near" });
   const [job] = await make.claim("local-worker");
   if (!job) throw new Error("nothing was claimed");
   expect(await findLeasedAttempt(make.worker, HOLDER, job)).toBeNull();
 });
 
-test("a canceled attempt is told to its worker alone", async () => {
+test("only the worker of a canceled attempt learns of the cancel", async () => {
   const { id } = await make.job(acme, { definitionKey: "far" });
   const [job] = (await claim()).jobs;
   await database.query("update app.live_jobs set cancel_requested_at = now() where job_id = $1", [id]);
@@ -155,7 +155,7 @@ test("a canceled attempt is told to its worker alone", async () => {
   expect(await canceledAttempts(make.worker, `${HOLDER}v`)).toEqual([]);
 });
 
-test("a lane tells whoever waits what it holds, if it is a remote one", async () => {
+test("only lanes of remote definitions are described to waiting claims", async () => {
   const lanes = await database.query<{ lane_no: number; executor: string }>(
     "select lane_no, d.executor from app.lanes l join app.job_definitions d on d.id = l.definition_id where l.tenant_id = $1",
     [acme.tenantId],
@@ -170,7 +170,7 @@ test("a lane tells whoever waits what it holds, if it is a remote one", async ()
   expect(described[0]).toMatchObject({ tenantId: acme.tenantId, definitionKey: "far" });
 });
 
-test("claims keep exact limits, and say when to look again", async () => {
+test("claims respect limits exactly and return when to try again", async () => {
   await database.query("delete from app.live_jobs");
   await createLimit(make.platform, { scope: "definition", definitionKey: "far", maxRunning: 2 });
   for (let n = 0; n < 4; n += 1) await make.job(acme, { definitionKey: "far" });
@@ -185,7 +185,7 @@ test("claims keep exact limits, and say when to look again", async () => {
   expect((await claim()).jobs).toHaveLength(2);
 });
 
-test("a waiting job has a worker only where one of its tenant, definition and queue lives", async () => {
+test("a waiting job has a worker only if one for its tenant, definition and queue is alive", async () => {
   await database.query("delete from app.live_jobs");
   const jobs = [await make.job(acme, { definitionKey: "far" }), await make.job(globex, { definitionKey: "far" })];
   const reasons = async () =>
@@ -199,7 +199,7 @@ test("a waiting job has a worker only where one of its tenant, definition and qu
   expect((await reasons())[1]).not.toBe("no_worker");
 });
 
-test("a key cannot fill the list of workers", async () => {
+test("a key can register a bounded number of workers", async () => {
   const note = (holder: string, name: string) =>
     recordRemoteWorker(make.worker, holder, {
       ...ABOUT,
@@ -216,22 +216,19 @@ test("a key cannot fill the list of workers", async () => {
   expect(await note("remote:key-d:", "other")).toBe(true);
 });
 
-test.each([true, false])(
-  "a run that remote workers give back ten times ends (dead letters: %s)",
-  async (deadLetter) => {
-    const { key } = await make.definition({ executor: "remote", deadLetter });
-    const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
-    // A claim whose response was lost does not count.
-    const [unheard] = (await claim({ definitions: [key] })).jobs;
-    if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
-    for (let n = 1; n <= 10; n += 1) {
-      const [job] = (await claim({ definitions: [key] })).jobs;
-      if (!job) throw new Error(`nothing was claimed in round ${n}`);
-      await settleAttempts(make.worker, [await decideRelease(make.worker, job, { deadLetter, reason: "leaving" })]);
-      const view = await getJob(make.web, acme, id);
-      expect([view?.status, view?.attemptCount]).toEqual(
-        n < 10 ? ["queued", 0] : [deadLetter ? "dead_letter" : "failed", 0],
-      );
-    }
-  },
-);
+test.each([true, false])("a run that remote workers release ten times ends (dead letters: %s)", async (deadLetter) => {
+  const { key } = await make.definition({ executor: "remote", deadLetter });
+  const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
+  // A claim whose response was lost does not count.
+  const [unheard] = (await claim({ definitions: [key] })).jobs;
+  if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
+  for (let n = 1; n <= 10; n += 1) {
+    const [job] = (await claim({ definitions: [key] })).jobs;
+    if (!job) throw new Error(`nothing was claimed in round ${n}`);
+    await settleAttempts(make.worker, [await decideRelease(make.worker, job, { deadLetter, reason: "leaving" })]);
+    const view = await getJob(make.web, acme, id);
+    expect([view?.status, view?.attemptCount]).toEqual(
+      n < 10 ? ["queued", 0] : [deadLetter ? "dead_letter" : "failed", 0],
+    );
+  }
+});

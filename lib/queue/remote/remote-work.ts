@@ -159,7 +159,7 @@ export async function decideRelease(
   { deadLetter, reason }: { readonly deadLetter: boolean; readonly reason: string },
 ): Promise<AttemptEnd> {
   const [row] = await db.run<{ n: number }>(releasesSql, [job.jobId, job.runNo]);
-  const errorText = reason || "Its worker gave the job back.";
+  const errorText = reason || "Its worker released the job.";
   if ((row?.n ?? 0) + 1 < MAX_RECLAIMS) return { ...releasedEnd(job), errorText };
   const { jobId, leaseNo, tenantId } = job;
   return {
@@ -170,7 +170,7 @@ export async function decideRelease(
     outcome: deadLetter ? "dead_letter" : "failed",
     spent: false,
     errorType: "worker_lost",
-    errorText: `Workers gave the job back ${MAX_RECLAIMS} times in this run. ${errorText}`,
+    errorText: `Workers released the job ${MAX_RECLAIMS} times in this run. ${errorText}`,
   };
 }
 

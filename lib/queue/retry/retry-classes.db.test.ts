@@ -25,7 +25,7 @@ const fails = async (job: ClaimedJob, errorType: string) => {
   return end;
 };
 
-test("A-07 what a definition says for a class is kept by version, and jobs follow the one they were accepted with", async () => {
+test("A-07 a definition's class policies are versioned, and a job follows the version it was accepted with", async () => {
   const retryClasses: RetryClasses = { not_found: { retryable: true, delaySeconds: 77, maxAttempts: 2 } };
   const made = await make.definition({ retry: { jitter: 0 }, retryClasses });
   expect([made.retryClasses, made.retry]).toEqual([
@@ -41,7 +41,7 @@ test("A-07 what a definition says for a class is kept by version, and jobs follo
   expect(await fails(fresh, "not_found")).toMatchObject({ outcome: "dead_letter" });
 });
 
-test("A-07 the claim says how often the run timed out, and a new run begins at none", async () => {
+test("A-07 a claim returns how often the run timed out, and a new run starts at zero", async () => {
   const { key } = await make.definition();
   let job = await make.runningJob(scope, { definitionKey: key, maxAttempts: 5 });
   const { jobId, tenantId } = job;
@@ -67,7 +67,7 @@ test.each([
   await expect(made).rejects.toMatchObject({ code: "invalid-value", problems: [{ pointer }] });
 });
 
-test("P-01 A-18 a queue's pauses hold where neither job nor definition says any, at a failure and at a lost lease", async () => {
+test("P-01 A-18 a queue's retry delays apply if neither job nor definition sets one, after a failure and a lost lease", async () => {
   const queue = `slow-${randomUUID().slice(0, 8)}`;
   await createQueue(make.platform, { name: queue, retryDelaySeconds: 500, retryMultiplier: 3 });
   const silent = await make.definition({ queue, retry: { jitter: 0 } });

@@ -22,13 +22,16 @@ const levels = (change: {
   environment: change.environment,
 });
 
-describe("which policy a failure has", () => {
-  test.each(Object.entries(CLASS_POLICIES))("A-07 %s has its own where nobody says otherwise", (name, builtIn) => {
-    const { timeoutMultiplier: _ofTheLimit, ...own } = builtIn;
-    expect(policyFor(name, NOTHING)).toEqual({ ...DEFAULT_RETRY, maxAttempts: null, ...own });
-  });
+describe("the policy of a failure", () => {
+  test.each(Object.entries(CLASS_POLICIES))(
+    "A-07 %s has its built-in policy without other settings",
+    (name, builtIn) => {
+      const { timeoutMultiplier: _ofTheLimit, ...own } = builtIn;
+      expect(policyFor(name, NOTHING)).toEqual({ ...DEFAULT_RETRY, maxAttempts: null, ...own });
+    },
+  );
 
-  test("A-18 job over definition over queue over environment, and the class over the general at each", () => {
+  test("A-18 is taken from job, definition, queue and environment in this order, and from the class before the general one", () => {
     const environment = { delaySeconds: 15 };
     const queue = { delaySeconds: 20 };
     const retry = { delaySeconds: 30 };
@@ -44,13 +47,13 @@ describe("which policy a failure has", () => {
     expect(policyFor("unknown", levels({ queue, retry, retryClasses })).delaySeconds).toBe(30);
   });
 
-  test("a delay of one's own is not cut by the class's cap, and null says nothing", () => {
+  test("an own delay is not limited by the class's cap, and null means not set", () => {
     const policy = policyFor("transient_network", levels({ retry: { delaySeconds: 1800, multiplier: null } }));
     expect(policy).toMatchObject({ delaySeconds: 1800, maxDelaySeconds: 3600, multiplier: 2, maxAttempts: 6 });
     expect(policyFor("rate_limit", levels({ retry: { delaySeconds: null } })).delaySeconds).toBe(60);
   });
 
-  test("A-07 a definition makes a class worth another attempt, or not", () => {
+  test("A-07 a definition makes a class retryable or permanent", () => {
     const retryClasses = { not_found: { retryable: true, maxAttempts: 2 }, unknown: { retryable: false } };
     expect(policyFor("not_found", levels({ retryClasses }))).toMatchObject({ retryable: true, maxAttempts: 2 });
     expect(policyFor("unknown", levels({ retryClasses })).retryable).toBe(false);
@@ -65,18 +68,18 @@ describe("which policy a failure has", () => {
 describe("the time limit after timeouts", () => {
   const definition = { timeoutSeconds: 100, retryClasses: {} };
 
-  test("A-07 it grows by half with each, up to the installation's", () => {
+  test("A-07 it grows by half with each timeout, up to the installation's limit", () => {
     const limit = (timeouts: number) => attemptTimeout({ timeoutSeconds: null, timeouts }, definition, 300);
     expect([0, 1, 2, 3, 5000].map(limit)).toEqual([100, 150, 225, 300, 300]);
   });
 
-  test("A-18 the job's own comes first, and a definition sets the factor", () => {
+  test("A-18 the job's own limit comes first, and a definition sets the factor", () => {
     const own = { ...definition, retryClasses: { timeout: { timeoutMultiplier: 3 } } };
     expect(attemptTimeout({ timeoutSeconds: 10, timeouts: 2 }, own, 3600)).toBe(90);
   });
 });
 
-describe("bounds, whatever is set", () => {
+describe("bounds for any settings", () => {
   const seconds = fc.double({ min: 0, max: 86_400, noNaN: true });
   const factor = fc.double({ min: 1, max: 10, noNaN: true });
   const settings: fc.Arbitrary<RetrySettings> = fc.record(
@@ -111,7 +114,7 @@ describe("bounds, whatever is set", () => {
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   const attempts = fc.integer({ min: 1, max: 100_000 });
 
-  test("LEASE-33 a pause is finite, not negative, and never over the cap; Retry-After only makes it longer", () => {
+  test("LEASE-33 a delay is finite, not negative, and at most the cap; Retry-After can only lengthen it", () => {
     fc.assert(
       fc.property(anyLevels, anyClass, attempts, fc.tuple(chance, fc.double()), (given, name, n, [random, asked]) => {
         const policy = policyFor(name, given);
@@ -134,7 +137,7 @@ describe("bounds, whatever is set", () => {
     );
   });
 
-  test("LEASE-33 without jitter a pause never shrinks with the number of attempts", () => {
+  test("LEASE-33 without jitter a delay never shrinks with the number of attempts", () => {
     fc.assert(
       fc.property(anyLevels, anyClass, fc.integer({ min: 1, max: 1000 }), chance, (given, name, n, random) => {
         const policy = { ...policyFor(name, given), jitter: 0 };
@@ -146,7 +149,7 @@ describe("bounds, whatever is set", () => {
     );
   });
 
-  test("A-07 a time limit never shrinks with a timeout and never passes the installation's", () => {
+  test("A-07 a time limit never shrinks after a timeout and never exceeds the installation's", () => {
     const limits = fc.record({
       own: fc.option(fc.integer({ min: 1, max: 604_800 })),
       most: fc.integer({ min: 1, max: 604_800 }),

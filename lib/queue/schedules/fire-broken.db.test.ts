@@ -16,12 +16,12 @@ afterEach(() => query("update app.job_triggers set next_run_at = null, following
 const NINE = "2026-03-02T09:00:00Z";
 const due = { next_run_at: NINE, following_run_at: "2026-03-02T09:01:00Z" };
 
-describe("a trigger that cannot fire is marked with its reason, and the others fire", () => {
+describe("a trigger that cannot fire is marked broken with its reason, and the others fire", () => {
   test.each([
     ["CRON-30 a zone that is not known here", { timezone: "Mars/Base" }],
     ["CRON-21 a date that never comes, put there by SQL", { cron_expr: "0 0 30 2 *" }],
     ["an expression that is none", { cron_expr: "what?" }],
-  ])("%s: no further instant until it is edited", async (_name, columns) => {
+  ])("%s: it does not fire again until it is edited", async (_name, columns) => {
     const scope = await make.tenant();
     const [before, bad, after] = [
       await trigger(scope, due),
@@ -38,7 +38,7 @@ describe("a trigger that cannot fire is marked with its reason, and the others f
     for (const id of [before, after]) expect(await jobs(id)).toHaveLength(1);
   });
 
-  test("definition switched off, queue switched off, template that names nothing, payload that does not fit: broken, and active again with the next job", async () => {
+  test("an inactive definition or queue, a missing value or an invalid payload break it; the next job makes it active", async () => {
     const scope = await make.tenant();
     const definition = await make.definition();
     const strict = await make.definition({
@@ -83,7 +83,7 @@ describe("a trigger that cannot fire is marked with its reason, and the others f
       expect(await read(id)).toMatchObject({ runs: 1, status: "active", status_reason: null });
   });
 
-  test("a broken trigger is told of once, as an event too, not at each of its instants", async () => {
+  test("a broken trigger publishes one event, not one for each instant", async () => {
     const scope = await make.tenant();
     const id = await trigger(scope, { ...due, payload_template: { a: "{{schedule.nothing}}" } });
     await clock("2026-03-02T09:00:00.010Z");
@@ -100,7 +100,7 @@ describe("a trigger that cannot fire is marked with its reason, and the others f
     ]);
   });
 
-  test("what the database does not take sets one trigger aside and keeps none of fifty others from firing", async () => {
+  test("a firing that the database refuses breaks its trigger only, and fifty others fire", async () => {
     const scope = await make.tenant();
     const ids: string[] = [];
     for (let n = 0; n < 51; n += 1) ids.push(await trigger(scope, due));
@@ -122,8 +122,8 @@ describe("a trigger that cannot fire is marked with its reason, and the others f
   });
 });
 
-describe("SCHED-23 the schedules of a tenant that is suspended or deleted", () => {
-  test("make no job while it is suspended, and each instant says so; afterwards they go on with the next one", async () => {
+describe("SCHED-23 the schedules of a suspended or deleted tenant", () => {
+  test("create no job during the suspension, record each instant as skipped, and continue with the next one afterwards", async () => {
     const [scope, other] = [await make.tenant(), await make.tenant()];
     const [id, fine] = [await trigger(scope, due), await trigger(other, due)];
     await query("update app.tenants set status = 'suspended' where id = $1", [scope.tenantId]);
@@ -143,7 +143,7 @@ describe("SCHED-23 the schedules of a tenant that is suspended or deleted", () =
     expect(await jobs(id)).toHaveLength(1);
   });
 
-  test("are gone with it, while a job of theirs is queued, and the others fire on", async () => {
+  test("are deleted with it, even with a job queued, and other tenants' schedules fire", async () => {
     const [scope, other] = [await make.tenant(), await make.tenant()];
     const [id, fine] = [await trigger(scope, due), await trigger(other, due)];
     await clock("2026-03-02T09:00:00.010Z");
@@ -157,7 +157,7 @@ describe("SCHED-23 the schedules of a tenant that is suspended or deleted", () =
   });
 });
 
-test("a trigger stays active when the person who made it has left the tenant or is disabled", async () => {
+test("a trigger stays active when its creator leaves the tenant or is disabled", async () => {
   const scope = await make.tenant();
   const { id: userId } = await accountsIn(database).user({ roles: { [scope.tenantId]: "member" } });
   const id = await trigger(scope, { ...due, created_by: userId });
@@ -171,7 +171,7 @@ test("a trigger stays active when the person who made it has left the tenant or 
   expect(await jobs(id)).toHaveLength(2);
 });
 
-describe("when a job of the trigger is not over", () => {
+describe("when a job of the trigger has not ended", () => {
   async function threeMinutes(policy: string) {
     const scope = await make.tenant();
     const id = await trigger(scope, { ...due, overlap_policy: policy });
@@ -188,12 +188,12 @@ describe("when a job of the trigger is not over", () => {
   }
   const reasons = async (id: string) => (await firings(id)).map(({ outcome, reason }) => reason ?? outcome);
 
-  test("allow starts another", async () => {
+  test("allow starts another one", async () => {
     const { id } = await threeMinutes("allow");
     expect(await reasons(id)).toEqual(["enqueued", "enqueued", "enqueued"]);
   });
 
-  test("skip leaves the instant out, and says so, until it is over", async () => {
+  test("skip skips the instant with a reason until the job ends", async () => {
     const { id, first } = await threeMinutes("skip");
     expect(await reasons(id)).toEqual(["enqueued", "overlap", "overlap"]);
     expect(await read(id)).toMatchObject({ runs: 1, status: "active" });
@@ -203,7 +203,7 @@ describe("when a job of the trigger is not over", () => {
     expect(await reasons(id)).toEqual(["enqueued", "overlap", "overlap", "enqueued"]);
   });
 
-  test("queue_one lets one job wait for the running one, and only one", async () => {
+  test("queue_one lets exactly one job wait for the running one", async () => {
     const { scope, id, first } = await threeMinutes("queue_one");
     expect(await reasons(id)).toEqual(["enqueued", "enqueued", "overlap"]);
     const waiting = (await jobs(id))[1]?.id ?? "";

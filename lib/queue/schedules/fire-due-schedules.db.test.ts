@@ -16,7 +16,7 @@ const NINE = "2026-03-02T09:00:00Z";
 const ENQUEUED = { outcome: "enqueued", reason: null };
 
 describe("a due schedule", () => {
-  test("makes one job with its instant, and is due next at the instant after it", async () => {
+  test("creates one job for its instant and is next due at the following instant", async () => {
     await clock("2026-03-02T09:00:00.020Z");
     const scope = await make.tenant();
     const id = await trigger(scope, {
@@ -43,7 +43,7 @@ describe("a due schedule", () => {
     expect(await fire()).toMatchObject({ triggers: 0, jobs: 0 });
   });
 
-  test("makes its job whatever key another job of the tenant holds", async () => {
+  test("creates its job even if another job of the tenant has a similar dedupe key", async () => {
     await clock("2026-03-02T09:00:00.020Z");
     const scope = await make.tenant();
     const id = await trigger(scope, { next_run_at: NINE });
@@ -52,7 +52,7 @@ describe("a due schedule", () => {
     expect(await firings(id)).toMatchObject([ENQUEUED]);
   });
 
-  test("is told apart from one that is not due, by the database's clock alone", async () => {
+  test("is due by the database's clock alone", async () => {
     await clock("2026-03-02T08:59:58Z");
     const id = await trigger(await make.tenant(), { next_run_at: NINE });
     expect(await fire()).toMatchObject({ triggers: 0 });
@@ -64,7 +64,7 @@ describe("a due schedule", () => {
     expect(await jobs(id)).toHaveLength(1);
   });
 
-  test("SCHED-01 goes on after three hours without a scheduler: one run for the last missed instant, then each minute", async () => {
+  test("SCHED-01 after three hours without a scheduler, runs once for the last missed instant, then every minute", async () => {
     const scope = await make.tenant();
     const id = await trigger(scope, { next_run_at: NINE, following_run_at: "2026-03-02T09:01:00Z" });
     await clock("2026-03-02T12:00:30Z");
@@ -84,7 +84,7 @@ describe("a due schedule", () => {
     expect(await read(id)).toMatchObject({ next: "2026-03-02T12:04:00Z", runs: 4, status: "active" });
   });
 
-  test("SCHED-01 makes up for no instant, or for some, as its policy says; each one that it skips is there to see", async () => {
+  test("SCHED-01 catches up according to its policy, and records each skipped instant", async () => {
     const scope = await make.tenant();
     const due = { cron_expr: "*/10 * * * *", next_run_at: NINE, following_run_at: "2026-03-02T09:10:00Z" };
     const none = await trigger(scope, { ...due, catch_up: "skip" });
@@ -103,7 +103,7 @@ describe("a due schedule", () => {
     expect(await jobs(none)).toHaveLength(1);
   });
 
-  test("what a trigger makes up for takes at most 1 MiB of payloads; the older instants are skipped with their reason", async () => {
+  test("a trigger catches up with at most 1 MiB of payloads and skips older instants with a reason", async () => {
     const scope = await make.tenant();
     const large = { a: "x".repeat(200_000) };
     const due = { next_run_at: NINE, following_run_at: "2026-03-02T09:01:00Z", catch_up: "all", catch_up_limit: 1000 };
@@ -119,7 +119,7 @@ describe("a due schedule", () => {
     expect(skipped.map(({ reason }) => reason)).toEqual(Array(181 - (await jobs(id)).length).fill("catch_up"));
   });
 
-  test("a turn reads as many schedules as half a MiB of templates lets it, and the next turn the others", async () => {
+  test("a turn reads schedules with half a MiB of templates, and the next turn the others", async () => {
     const scope = await make.tenant();
     await clock("2026-03-02T09:00:00.020Z");
     const ids: string[] = [];
@@ -129,7 +129,7 @@ describe("a due schedule", () => {
     for (const id of ids) expect(await jobs(id)).toHaveLength(1);
   });
 
-  test("SCHED-03 an instant of 45 minutes ago runs, whatever heartbeat is stored", async () => {
+  test("SCHED-03 an instant of 45 minutes ago runs, whatever the leader's heartbeat is", async () => {
     const scope = await make.tenant();
     const weekly = { cron_expr: "0 6 * * 1", next_run_at: "2026-03-02T06:00:00Z" };
     const first = await trigger(scope, weekly);
@@ -146,7 +146,7 @@ describe("a due schedule", () => {
     await query("update app.leader set last_seen_at = null");
   });
 
-  test("SCHED-05 a turn that dies before its commit leaves nothing, one that commits is never repeated", async () => {
+  test("SCHED-05 a turn that dies before its commit leaves nothing, and one that committed is not repeated", async () => {
     const scope = await make.tenant();
     const id = await trigger(scope, { cron_expr: "0 9 * * *", next_run_at: NINE });
     await clock("2026-03-02T09:00:01Z");
@@ -163,7 +163,7 @@ describe("a due schedule", () => {
     expect(await firings(id)).toMatchObject([{ ...ENQUEUED, at: NINE, is_catch_up: true }]);
   });
 
-  test("SCHED-08 eight triggers of two tenants with one schedule make eight jobs, one each", async () => {
+  test("SCHED-08 eight triggers of two tenants with the same schedule create eight jobs", async () => {
     const [a, b] = [await make.tenant(), await make.tenant()];
     const due = { cron_expr: "0 9 * * *", next_run_at: NINE };
     const own = await make.definition();
@@ -177,7 +177,7 @@ describe("a due schedule", () => {
     expect(made).toEqual([...Array(5).fill([a.tenantId]), ...Array(3).fill([b.tenantId])]);
   });
 
-  test("SCHED-13 an instant that has fired does not fire again when the clock goes back, nor when it is set back by hand", async () => {
+  test("SCHED-13 an instant does not fire again when the clock goes back or next_run_at is set back", async () => {
     const id = await trigger(await make.tenant(), { next_run_at: NINE, following_run_at: "2026-03-02T09:01:00Z" });
     await clock("2026-03-02T09:00:00.500Z");
     await fire();
@@ -188,7 +188,7 @@ describe("a due schedule", () => {
     expect(await read(id)).toMatchObject({ next: "2026-03-02T09:01:00Z", runs: 1 });
   });
 
-  test("SCHED-10 two leaders at once, as there must never be, make one job for each instant", async () => {
+  test("SCHED-10 even two leaders at once create one job for each instant", async () => {
     const scope = await make.tenant();
     const ids: string[] = [];
     for (let n = 0; n < 40; n += 1) ids.push(await trigger(scope, { next_run_at: NINE }));
@@ -197,7 +197,7 @@ describe("a due schedule", () => {
     for (const id of ids) expect(await jobs(id)).toHaveLength(1);
   });
 
-  test("SCHED-18 a schedule of next year is not due early, and its distance is told in milliseconds", async () => {
+  test("SCHED-18 a schedule due next year does not fire early, and the time until it is exact", async () => {
     await clock("2026-02-10T00:00:00Z");
     const id = await trigger(await make.tenant(), { cron_expr: "0 0 1 1 *", next_run_at: "2027-01-01T00:00:00Z" });
     expect(await fire()).toMatchObject({ triggers: 0 });
@@ -207,7 +207,7 @@ describe("a due schedule", () => {
 });
 
 describe("how often a schedule runs", () => {
-  test("ends with its last run, and says why", async () => {
+  test("ends with its last run, with the reason", async () => {
     const scope = await make.tenant();
     const due = { next_run_at: NINE, following_run_at: "2026-03-02T09:01:00Z" };
     const twice = await trigger(scope, { ...due, max_runs: 2 });
@@ -224,14 +224,14 @@ describe("how often a schedule runs", () => {
     expect((await read(until))?.status_reason).toBe("expired");
   });
 
-  test("once is once", async () => {
+  test("a schedule of type once fires once", async () => {
     const id = await trigger(await make.tenant(), { schedule_type: "once", once_at: NINE, next_run_at: NINE });
     await clock("2026-03-02T09:00:01Z");
     await fire();
     expect(await read(id)).toMatchObject({ next: null, runs: 1, status: "finished" });
   });
 
-  test("an instant that made no job is no run: max_runs counts jobs", async () => {
+  test("max_runs counts jobs: an instant without a job is not a run", async () => {
     const definition = await make.definition();
     const id = await trigger(await make.tenant(), { definition_id: definition.id, max_runs: 1, next_run_at: NINE });
     await query("update app.job_definitions set is_active = false where id = $1", [definition.id]);
@@ -245,7 +245,7 @@ describe("how often a schedule runs", () => {
   });
 });
 
-test("CRON-01 a change of the clock is written on the firing that it moved, and an instant that it left out has one too", async () => {
+test("CRON-01 a firing moved by a clock change has a note, and a skipped local time has a firing", async () => {
   const scope = await make.tenant();
   const nightly = { cron_expr: "30 2 * * *", timezone: "America/New_York", updated_at: "2026-03-01T00:00:00Z" };
   const moved = await trigger(scope, { ...nightly, next_run_at: "2026-03-08T07:00:00Z" });
@@ -259,7 +259,7 @@ test("CRON-01 a change of the clock is written on the firing that it moved, and 
   await clock("2026-03-09T06:30:01Z");
   await fire();
   expect(await notes(skips)).toEqual([
-    { outcome: "skipped", reason: "dst_gap", note: `${gone}, so that one is left out` },
+    { outcome: "skipped", reason: "dst_gap", note: `${gone}, so this run is skipped` },
     { ...ENQUEUED, note: null },
   ]);
   expect(await notes(moved)).toHaveLength(2);

@@ -80,7 +80,7 @@ export async function fireDueSchedules(
 /**
  * Fires the due instants of one schedule, like `fireDueSchedules`. An edit calls it before it changes anything, because
  * the edit replaces the stored instants. The caller holds the lock on the trigger's row.
- * Returns true if nothing is due any more. Returns false if other transactions changed something meanwhile and the
+ * Returns true if nothing is left that is due. Returns false if other transactions changed something meanwhile and the
  * instants are still due.
  */
 export async function fireDueTrigger(
@@ -189,8 +189,8 @@ function planTurn(row: DueRow, live: readonly LiveJob[]): PlannedTurn {
   try {
     return planSound(row, trigger, live);
   } catch (error) {
-    const detail = error instanceof RangeError ? "The time zone or the times of this schedule are not known here." : "";
-    return abandoned(trigger, detail || "The instants of this schedule cannot be told.");
+    const detail = error instanceof RangeError ? "This server does not know the time zone of this schedule." : "";
+    return abandoned(trigger, detail || "The instants of this schedule cannot be computed. Edit the schedule.");
   }
 }
 

@@ -34,8 +34,8 @@ const create = (input: Partial<TriggerInput>, as: TenantScope = scope) =>
 const change = (triggerId: string, patch: TriggerPatch) =>
   changeTrigger(make.web, scope, { triggerId, expected: null, patch });
 
-describe("a schedule that people change", () => {
-  test("SCHED-15 switched off or deleted, it makes no job for any instant after that commit; jobs that it made stay", async () => {
+describe("a schedule that is edited", () => {
+  test("SCHED-15 creates no job after it is disabled or deleted, and its earlier jobs stay", async () => {
     await clock("2026-03-02T08:59:30Z");
     const [off, gone] = [await create({ cronExpr: "* * * * *" }), await create({ cronExpr: "* * * * *" })];
     await clock("2026-03-02T09:00:00.010Z");
@@ -57,7 +57,7 @@ describe("a schedule that people change", () => {
     ).toHaveLength(1);
   });
 
-  test("SCHED-15 SCHED-16 an edit that waits for a turn finds its instant fired; a turn that meets an edit fires what it left", async () => {
+  test("SCHED-15 SCHED-16 an edit that waited for a turn finds the instant fired; a turn that waited for an edit fires the new schedule", async () => {
     await clock("2026-03-02T08:59:30Z");
     const { id } = await create({ cronExpr: "* * * * *", payloadTemplate: { v: 1 } });
     await clock("2026-03-02T09:00:00.010Z");
@@ -89,7 +89,7 @@ describe("a schedule that people change", () => {
     expect((await jobs(id)).map(({ payload }) => payload)).toEqual([{ v: 1 }, { v: 3 }]);
   });
 
-  test("SCHED-20 from yearly to each minute, it fires in the next minute", async () => {
+  test("SCHED-20 fires in the next minute after a change from yearly to every minute", async () => {
     await clock("2026-03-02T08:59:30Z");
     const { id } = await create({ cronExpr: "0 0 1 1 *" });
     expect(await read(id)).toMatchObject({ next: "2027-01-01T00:00:00Z" });
@@ -99,7 +99,7 @@ describe("a schedule that people change", () => {
     expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
   });
 
-  test("SCHED-21 switched on after thirty days, it fires at the next instant and makes up for none", async () => {
+  test("SCHED-21 enabled after thirty days, it fires at the next instant and catches up on none", async () => {
     await clock("2026-03-02T09:00:30Z");
     const { id } = await create({ cronExpr: "* * * * *", catchUp: "all", catchUpLimit: 100 });
     await change(id, { isEnabled: false });
@@ -112,7 +112,7 @@ describe("a schedule that people change", () => {
     expect(await firings(id)).toMatchObject([{ at: "2026-04-01T09:01:00Z", is_catch_up: false }]);
   });
 
-  test("a trigger that was broken is active again when it is mended, and fires", async () => {
+  test("is active again and fires when its error is corrected", async () => {
     await clock("2026-03-02T09:00:00.010Z");
     const id = await trigger(scope, { timezone: "Mars/Base", next_run_at: "2026-03-02T09:00:00Z" });
     await fire();
@@ -124,7 +124,7 @@ describe("a schedule that people change", () => {
   });
 });
 
-describe("an instant that is due when its schedule is edited fires, or has a firing that says why not", () => {
+describe("an instant that is due during an edit fires, or has a firing with the reason why not", () => {
   const edits: [string, TriggerPatch, string | null][] = [
     ["another schedule that names it too", { cronExpr: "*/10 * * * *" }, "2026-03-02T09:10:00Z"],
     ["another schedule that does not name it", { cronExpr: "7 * * * *" }, "2026-03-02T09:07:00Z"],
@@ -146,7 +146,7 @@ describe("an instant that is due when its schedule is edited fires, or has a fir
     if (next !== null) expect(await read(id)).toMatchObject({ next });
   });
 
-  test("missed instants follow the trigger's policy, and each has its firing", async () => {
+  test("missed instants follow the trigger's policy, and each has a firing", async () => {
     await clock("2026-03-02T08:59:30Z");
     const { id } = await create({ cronExpr: "* * * * *", catchUp: "skip" });
     await clock("2026-03-02T09:03:20Z");
@@ -159,7 +159,7 @@ describe("an instant that is due when its schedule is edited fires, or has a fir
     ]);
   });
 
-  test("a run that is due counts before max_runs is compared, and the last one ends the trigger", async () => {
+  test("a due run counts before max_runs is compared, and the last run ends the trigger", async () => {
     await clock("2026-03-02T08:59:30Z");
     const { id } = await create({ cronExpr: "* * * * *" });
     await clock("2026-03-02T09:00:20Z");
@@ -169,8 +169,8 @@ describe("an instant that is due when its schedule is edited fires, or has a fir
   });
 });
 
-describe("through a day", () => {
-  test("SCHED-06 fifty noons, each with one scheduler gone just before and another there just after: each fires once", async () => {
+describe("over a day", () => {
+  test("SCHED-06 each of fifty noons fires once while schedulers are replaced right before and after", async () => {
     const id = await trigger(scope, { cron_expr: "0 12 * * *", next_run_at: "2026-03-02T12:00:00Z" });
     for (let day = 0; day < 50; day += 1) {
       const noon = Date.parse("2026-03-02T12:00:00Z") + day * 86_400_000;
@@ -184,7 +184,7 @@ describe("through a day", () => {
     expect(new Set((await jobs(id)).map(({ metadata }) => JSON.stringify(metadata))).size).toBe(50);
   });
 
-  test("CRON-01 CRON-05 what the preview tells is what fires, over both clock changes", async () => {
+  test("CRON-01 CRON-05 the preview equals the firings over both clock changes", async () => {
     for (const [zone, from] of [
       ["America/New_York", "2026-03-08T05:30:00Z"],
       ["Europe/Berlin", "2026-10-24T23:30:00Z"],

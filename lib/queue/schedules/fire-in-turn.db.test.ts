@@ -29,14 +29,14 @@ const firedOf = async (scopes: readonly TenantScope[]): Promise<number[]> => {
   return scopes.map(({ tenantId }) => counts.get(tenantId) ?? 0);
 };
 
-describe("a tenant's due schedules wait for one turn of another tenant at most", () => {
+describe("a tenant's due schedules wait for at most one turn of another tenant", () => {
   const GROWS = { a: "{{trigger.label}}".repeat(240) };
   test.each([
     ["that has many", 1000, { secondsAgo: 30 }],
     ["whose templates become large payloads", 150, { secondsAgo: 30, template: GROWS }],
     ["whose templates are large", 20, { secondsAgo: 30, template: { a: "x".repeat(200_000) } }],
-    ["that makes up for many instants", 5, { secondsAgo: 1100, everyMs: 1000 }],
-    ["that makes up for large payloads", 10, { secondsAgo: 60, everyMs: 1000, template: GROWS }],
+    ["that catches up on many instants", 5, { secondsAgo: 1100, everyMs: 1000 }],
+    ["that catches up on large payloads", 10, { secondsAgo: 60, everyMs: 1000, template: GROWS }],
   ])("%s", async (_name, count, due) => {
     const scopes = await tenants(3);
     // The busy tenant may be first or last in the order of tenants.
@@ -53,7 +53,7 @@ describe("a tenant's due schedules wait for one turn of another tenant at most",
     }
   });
 
-  test("also if it has more than a turn can take from each of several tenants", async () => {
+  test("also if several tenants have more due than a turn can take", async () => {
     const scopes = await tenants(4);
     const { fire } = scheduleFixture(database, make);
     const [busy, ...others] = scopes;
@@ -65,7 +65,7 @@ describe("a tenant's due schedules wait for one turn of another tenant at most",
   });
 });
 
-test("of more tenants than a turn has room for, none fires twice before all have fired once", async () => {
+test("with more tenants than fit into a turn, none fires twice before all have fired once", async () => {
   const scopes = await tenants(12);
   const { fire } = scheduleFixture(database, make);
   for (const [n, { tenantId }] of scopes.entries()) await dueTriggers(tenantId, 5, { secondsAgo: 60 - n });
@@ -77,7 +77,7 @@ test("of more tenants than a turn has room for, none fires twice before all have
   expect(await fire(5)).toMatchObject({ triggers: 0 });
 });
 
-test("what others leave of a turn is taken by those that have more due; each tenant's oldest come first", async () => {
+test("the rest of a turn goes to tenants with more due schedules, each tenant's oldest first", async () => {
   const [busy, other] = [await make.tenant(), await make.tenant()];
   const { fire } = scheduleFixture(database, make);
   await dueTriggers(busy.tenantId, 200, { secondsAgo: 30 });
@@ -92,7 +92,7 @@ test("what others leave of a turn is taken by those that have more due; each ten
   expect(row?.is_in_order).toBe(true);
 });
 
-test("a trigger that somebody holds keeps no other tenant's waiting, nor others of its own", async () => {
+test("a locked trigger delays neither other tenants' triggers nor others of its tenant", async () => {
   const scopes = await tenants(4);
   const { fire } = scheduleFixture(database, make);
   for (const { tenantId } of scopes) await dueTriggers(tenantId, 3, { secondsAgo: 30 });

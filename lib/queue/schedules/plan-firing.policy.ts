@@ -64,7 +64,7 @@ export interface Occasion {
 /**
  * Decides what each due instant becomes, oldest first. If the trigger waits for its own job or its tenant is suspended,
  * the instants are skipped.
- * Instants of one turn do not overlap each other, so `catchUp` "all" makes up for all of them; only `queue_one` makes
+ * Instants of one turn do not overlap each other, so `catchUp` "all" fires all of them; only `queue_one` makes
  * one job of them.
  */
 export function draftFirings(trigger: DueTrigger, occasion: Occasion): DraftFiring[] {
@@ -118,8 +118,8 @@ function fire(trigger: DueTrigger, instant: DueInstant, { live, now, render }: O
 }
 
 function refusalOf({ definitionIsActive, queueIsActive }: DueTrigger): FiringRefusal | null {
-  if (!definitionIsActive) return { reason: "definition-inactive", detail: "The definition is switched off or gone." };
-  if (!queueIsActive) return { reason: "queue-unknown", detail: "There is no active queue with this name." };
+  if (!definitionIsActive) return { reason: "definition-inactive", detail: "The definition is disabled or deleted." };
+  if (!queueIsActive) return { reason: "queue-unknown", detail: "No active queue has this name." };
   return null;
 }
 

@@ -81,7 +81,7 @@ export interface DueRequest {
   /** The database's clock. */
   readonly now: Date;
   readonly catchUp: CatchUpPolicy;
-  /** The most missed instants that `all` makes up for. */
+  /** The most missed instants that `all` catches up on. */
   readonly catchUpLimit: number;
   readonly jitterSeconds: number;
   readonly maxRuns: number | null;

@@ -14,7 +14,7 @@ afterAll(() => make.close());
 
 const end = { status: "failed", spent: true, errorType: "unknown", errorText: "no" } as const;
 
-test("G-03 a step is stored once for a run: later attempts find it, the next run does not", async () => {
+test("G-03 a step is stored once per run: later attempts find it, the next run does not", async () => {
   const first = await make.runningJob(scope, { maxAttempts: 2 });
   await storeStep(make.worker, first, { name: "a", result: { n: 1 } });
   await storeStep(make.worker, first, { name: "a", result: { n: 2 } });
@@ -40,7 +40,7 @@ test("G-03 a step is stored once for a run: later attempts find it, the next run
   ]);
 });
 
-test("LEASE-01 an attempt that lost its lease stores nothing", async () => {
+test("LEASE-01 an attempt that lost its lease stores no step", async () => {
   const late = await make.runningJob(scope);
   await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
     late.jobId,
@@ -52,7 +52,7 @@ test("LEASE-01 an attempt that lost its lease stores nothing", async () => {
   expect(await listSteps(make.web, scope, late.jobId)).toEqual({ steps: [], hasMore: false });
 });
 
-test("PAYLOAD-01 PAYLOAD-10 a result that cannot be stored exactly is refused by name", async () => {
+test("PAYLOAD-01 PAYLOAD-10 a result that cannot be stored exactly is refused with the reason", async () => {
   const job = await make.runningJob(scope);
   const fits = "x".repeat(STEP_RESULT_MAX_BYTES - 2);
   await storeStep(make.worker, job, { name: "fits", result: fits });

@@ -6,8 +6,8 @@ import { MINUTE, nextMinute, pointers, triggersFixture } from "./triggers.fixtur
 
 const { database, factory, scope, make, change, clock, stored } = await triggersFixture();
 
-describe("a change", () => {
-  test("SCHED-20 of the cron tells the next instant anew in the same transaction", async () => {
+describe("a change of a trigger", () => {
+  test("SCHED-20 of the cron expression recomputes the next run in the same transaction", async () => {
     const { id, nextRunAt } = await make({ cronExpr: "0 0 1 1 *" });
     expect((nextRunAt?.getTime() ?? 0) - (await clock())).toBeGreaterThan(0);
     const changed = await change(id, { cronExpr: "* * * * *" });
@@ -15,7 +15,7 @@ describe("a change", () => {
     expect((await stored(id)).next_run_at).toEqual(changed.nextRunAt);
   });
 
-  test("SCHED-15 that switches off or deletes leaves nothing that is due, at once", async () => {
+  test("SCHED-15 that disables or deletes it clears the next run at once", async () => {
     const due = async () => {
       await database.moveClock(10 * MINUTE);
       return database.query("select id from app.job_triggers where next_run_at <= app.now() and id = any ($1)", [
@@ -31,7 +31,7 @@ describe("a change", () => {
     expect((await stored(b.id)).deleted_at).not.toBeNull();
   });
 
-  test("SCHED-21 that switches on after a month starts at the next instant, with nothing to catch up", async () => {
+  test("SCHED-21 that enables it after a month starts at the next instant, without catching up", async () => {
     const { id } = await make();
     await change(id, { isEnabled: false });
     await database.moveClock(30 * 86_400_000);
@@ -39,13 +39,13 @@ describe("a change", () => {
     expect(on.nextRunAt).toEqual(nextMinute(await clock()));
   });
 
-  test("of something else leaves an instant that is due as it is", async () => {
+  test("of other fields keeps a due instant", async () => {
     const { id, nextRunAt } = await make();
     await database.moveClock(5 * MINUTE);
     expect((await change(id, { label: "renamed", payloadTemplate: { a: 1 } })).nextRunAt).toEqual(nextRunAt);
   });
 
-  test("keeps what it does not name, and null takes a value away", async () => {
+  test("keeps omitted fields, and null clears a value", async () => {
     const { id } = await make({ priority: 5, maxRuns: 3, timezone: "Europe/Berlin" });
     const renamed = await change(id, { label: "other" });
     expect(renamed).toMatchObject({ label: "other", priority: 5, maxRuns: 3, timezone: "Europe/Berlin", version: 2 });
@@ -67,7 +67,7 @@ describe("a change", () => {
     expect(back).toMatchObject({ scheduleType: "cron", intervalMs: null, anchorAt: null });
   });
 
-  test("mends a broken trigger, and does not by a new name alone", async () => {
+  test("repairs a broken trigger, unless only the label changes", async () => {
     const { id } = await make();
     await database.query(
       "update app.job_triggers set status = 'broken', status_reason = 'template', next_run_at = null, following_run_at = null where id = $1",
@@ -79,7 +79,7 @@ describe("a change", () => {
     expect(mended.nextRunAt).toEqual(nextMinute(await clock()));
   });
 
-  test("never goes back to an instant that was fired while it waited", async () => {
+  test("never returns to an instant that fired while it waited", async () => {
     const { id } = await make();
     await database.query("update app.job_triggers set last_run_at = app.now() + interval '2 minutes' where id = $1", [
       id,
@@ -88,14 +88,14 @@ describe("a change", () => {
     expect(next?.getTime()).toBeGreaterThan((await clock()) + 2 * MINUTE - 1000);
   });
 
-  test("of a row that cannot be read any more refuses its schedule and takes a name", async () => {
+  test("of a row with an invalid schedule accepts a new label and refuses other fields", async () => {
     const { id } = await make();
     await database.query("update app.job_triggers set cron_expr = '0 0 30 2 *' where id = $1", [id]);
     expect(await change(id, { label: "odd" })).toMatchObject({ label: "odd", description: null });
     expect(await pointers(change(id, { timezone: "Asia/Tokyo" }))).toEqual(["/cron_expr"]);
   });
 
-  test("of two admins at once, the later one is told", async () => {
+  test("by two admins at the same time fails for the later one with a conflict", async () => {
     const { id, version } = await make();
     const both = await Promise.allSettled([
       change(id, { label: "one" }, [version]),
@@ -108,7 +108,7 @@ describe("a change", () => {
     });
   });
 
-  test("leaves jobs that were made as they are, and is in the audit", async () => {
+  test("keeps existing jobs and is audited", async () => {
     const { id } = await make();
     const { job } = await runTrigger(factory.web, scope, { triggerId: id });
     await change(id, { label: "renamed", cronExpr: "0 * * * *" });
@@ -126,7 +126,7 @@ describe("a change", () => {
     ]);
   });
 
-  test("wakes the schedulers after its commit", async () => {
+  test("notifies the schedulers after its commit", async () => {
     let heard = 0;
     let ready = false;
     const listener = listen({

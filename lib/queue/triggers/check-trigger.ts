@@ -38,8 +38,8 @@ export async function requireDefinition(
 ): Promise<DefinitionRow> {
   const row = await findDefinition(tx, key);
   const problems = [{ pointer: "/definition_key", code: "unknown", detail: "is not the key of an active definition" }];
-  if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
-  if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
+  if (!row) throw new QueueError("definition-unknown", "Definition not found.", { problems });
+  if (!row.is_active) throw new QueueError("definition-inactive", "The definition is disabled.", { problems });
   refuseBarred(scope, row);
   return row;
 }

@@ -6,7 +6,7 @@ import { MINUTE, nextMinute, pointers, triggersFixture } from "./triggers.fixtur
 const { database, factory, scope, make, clock, stored } = await triggersFixture();
 
 describe("a new trigger", () => {
-  test("fires first at the next instant of the database's clock, and knows the one after it", async () => {
+  test("first fires at the next instant of the database's clock, and knows the following one", async () => {
     await database.moveClock(-400 * 86_400_000);
     const made = await make();
     expect(made.nextRunAt).toEqual(nextMinute(await clock()));
@@ -15,7 +15,7 @@ describe("a new trigger", () => {
     expect(made).toMatchObject({ timezone: "UTC", overlapPolicy: "skip", status: "active", version: 1, runCount: 0 });
   });
 
-  test("takes its tenant's zone where it names none, and keeps it when the tenant's zone changes", async () => {
+  test("uses its tenant's zone by default, and keeps it when the tenant's zone changes", async () => {
     await database.query("update app.tenants set timezone = 'Asia/Kathmandu' where id = $1", [scope.tenantId]);
     const made = await make({ cronExpr: "30 8 * * *" });
     await database.query("update app.tenants set timezone = 'UTC' where id = $1", [scope.tenantId]);
@@ -24,7 +24,7 @@ describe("a new trigger", () => {
     expect((await getTrigger(factory.web, scope, made.id))?.timezone).toBe("Asia/Kathmandu");
   });
 
-  test("counts an interval from its anchor, or from now", async () => {
+  test("counts an interval from its anchor, or from its creation", async () => {
     const anchorAt = new Date(Math.floor((await clock()) / MINUTE) * MINUTE - 10 * MINUTE);
     const base = { cronExpr: null, intervalMs: 7 * MINUTE };
     expect((await make({ ...base, anchorAt })).nextRunAt).toEqual(new Date(anchorAt.getTime() + 14 * MINUTE));
@@ -32,7 +32,7 @@ describe("a new trigger", () => {
     expect(unanchored.nextRunAt?.getTime()).toBe((unanchored.anchorAt?.getTime() ?? 0) + 7 * MINUTE);
   });
 
-  test("of an event waits for events, and lets jobs overlap", async () => {
+  test("on an event has no next run and allows overlap", async () => {
     const made = await make({ triggerType: "event", cronExpr: null, eventName: "provider.folder.updated" });
     expect(made).toMatchObject({ nextRunAt: null, timezone: null, overlapPolicy: "allow", description: null });
   });
@@ -54,13 +54,13 @@ describe("a new trigger", () => {
     expect(await pointers(make(input))).toEqual(expected);
   });
 
-  test("with placeholders is not compared with the schema yet", async () => {
+  test("with placeholders is not checked against the schema yet", async () => {
     const made = await make({ definitionKey: "strict", payloadTemplate: { n: "{{schedule.at}}" } });
     expect(made.payloadTemplate).toEqual({ n: "{{schedule.at}}" });
   });
 });
 
-describe("one trigger more than a tenant may have", () => {
+describe("a trigger beyond the tenant's limit", () => {
   const fill = (tenantId: string, count: number, eventName: string | null) =>
     database.query(
       `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, schedule_type, interval_ms, anchor_at,
@@ -82,14 +82,14 @@ describe("one trigger more than a tenant may have", () => {
       ),
     );
 
-  test("is refused, also of two that ask at once; deleted ones do not count", async () => {
+  test("is refused, also for concurrent requests; deleted triggers do not count", async () => {
     const full = await factory.tenant();
     await fill(full.tenantId, 999, null);
     expect((await codes([make({}, full), make({}, full)])).sort()).toEqual(["made", "too-many-triggers"]);
     expect(await codes([make()])).toEqual(["made"]);
   });
 
-  test("is refused on one name of an event, when it is made and when it moves there", async () => {
+  test("is refused for one event name, on creation and on a change to that name", async () => {
     const full = await factory.tenant();
     await fill(full.tenantId, 199, "busy");
     const on = (eventName: string) => make({ triggerType: "event", cronExpr: null, eventName }, full);
@@ -99,7 +99,7 @@ describe("one trigger more than a tenant may have", () => {
     expect((await codes([on("busy"), move()])).sort()).toEqual(["made", "too-many-triggers"]);
   });
 
-  test("payload templates have room for 4 MiB together, small ones always; one may become smaller", async () => {
+  test("payload templates share 4 MiB, small ones are always accepted; a template can become smaller", async () => {
     const full = await factory.tenant();
     const sized = (kib: number) => ({ payloadTemplate: { text: "x".repeat(kib * 1024) } });
     for (let n = 0; n < 15; n += 1) await make(sized(255), full);
@@ -112,7 +112,7 @@ describe("one trigger more than a tenant may have", () => {
     expect(await codes([change(200)])).toEqual(["too-many-triggers"]);
   });
 
-  test("conditions that read an event often have room together on its name, others always; one may become shorter", async () => {
+  test("conditions with many reads share a budget per event name, others are always accepted; one can become shorter", async () => {
     const full = await factory.tenant();
     const reads = (count: number, eventName = "busy"): Partial<TriggerInput> => ({
       ...{ triggerType: "event", cronExpr: null, eventName },

@@ -13,8 +13,8 @@ import { pointers, triggersFixture } from "./triggers.fixture";
 
 const { database, factory, scope, other, make, change } = await triggersFixture();
 
-describe("a run by hand", () => {
-  test("makes a job from the template with the moment in it, also of a trigger that is off", async () => {
+describe("a manual run", () => {
+  test("creates a job from the template with the current time, also for a disabled trigger", async () => {
     const { id } = await make({
       payloadTemplate: { at: "{{schedule.at}}", from: "{{schedule.label}}" },
       isEnabled: false,
@@ -25,7 +25,7 @@ describe("a run by hand", () => {
     expect(await getTrigger(factory.web, scope, id)).toMatchObject({ runCount: 0, recentFirings: [{ jobId: job.id }] });
   });
 
-  test("takes another payload, or the data of an event", async () => {
+  test("accepts another payload, or the data of an event", async () => {
     const { id } = await make({
       triggerType: "event",
       cronExpr: null,
@@ -45,7 +45,7 @@ describe("a run by hand", () => {
   });
 });
 
-test("a list shows how the newest firings ended, and what was missed", async () => {
+test("a list shows the outcomes of the newest firings, and the missed instants", async () => {
   const { id } = await make({ label: "A Bar 100%" });
   await database.query(
     `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, reason, n, until)
@@ -80,7 +80,7 @@ test("firings are kept for 90 days", async () => {
   expect(left?.firings).toHaveLength(1);
 });
 
-test("deleted triggers are kept for 90 days, the others for ever", async () => {
+test("deleted triggers are kept for 90 days, others forever", async () => {
   const [gone, late, stays] = [await make(), await make(), await make()];
   for (const { id: triggerId } of [gone, late]) await deleteTrigger(factory.web, scope, { triggerId, expected: null });
   for (const [{ id }, days] of [
@@ -98,7 +98,7 @@ test("deleted triggers are kept for 90 days, the others for ever", async () => {
   expect(left.map(({ id }) => id).sort()).toEqual([late.id, stays.id].sort());
 });
 
-test("another tenant's trigger is not there for any verb", async () => {
+test("another tenant's trigger is not found by any action", async () => {
   const { id: triggerId } = await make({}, other);
   const missing = { code: "not-found" };
   expect(await getTrigger(factory.web, scope, triggerId)).toBeNull();
@@ -109,7 +109,7 @@ test("another tenant's trigger is not there for any verb", async () => {
   expect((await listTriggers(factory.web, other, {}, { limit: 10 })).triggers.map(({ id }) => id)).toEqual([triggerId]);
 });
 
-test("a preview fills the template in for its first instant, and says what is wrong with it", async () => {
+test("a preview renders the template for its first instant and lists its errors", async () => {
   const example = async (source: unknown, definitionKey?: string) => {
     const schedule = { cronExpr: "30 2 * * *", timezone: "Europe/Berlin" };
     const after = new Date("2026-03-28T12:00:00Z");
@@ -128,7 +128,7 @@ test("a preview fills the template in for its first instant, and says what is wr
   expect(unfit).toMatchObject({ problems: [{ pointer: "/n" }] });
 });
 
-test("SCHED-23 a suspended tenant makes, changes, runs and previews nothing, and may delete", async () => {
+test("SCHED-23 a suspended tenant cannot create, change, run or preview a trigger, and can delete one", async () => {
   const tenant = await factory.tenant("frozen");
   const { id: triggerId } = await make({}, tenant);
   await database.query("update app.tenants set status = 'suspended' where id = $1", [tenant.tenantId]);

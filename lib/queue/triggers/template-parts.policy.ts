@@ -32,7 +32,7 @@ const MAX_PLACEHOLDERS = 1000;
 const MAX_PLACE_CHARACTERS = 100_000;
 /** The most characters of one name or path in a message. */
 const SHOWN_CHARACTERS = 200;
-const IN_KEY = "has {{ in a key: placeholders stand in values only";
+const IN_KEY = "has {{ in a key: placeholders are allowed in values only";
 const PLACEHOLDER = /^([^|\s]+)\s*(?:\|\s*default:([\s\S]+))?$/;
 
 interface Visit {

@@ -38,11 +38,11 @@ test.each([
   "event.q == 1 || event.n == 3",
   '(event.n == 4 || (event.n == 3 && !(event.s == "q"))) && event.t',
   'event.s == "abc" // said by hand',
-])("holds: %s", (text) => {
+])("is true: %s", (text) => {
   expect(explain(text)).toMatchObject({ holds: true });
 });
 
-test("says which parts do not hold, and why one could not be told", () => {
+test("lists the false parts of a condition, and why a part could not be evaluated", () => {
   const text =
     'event.n == 3 && event.s == "abd" && (event.q == 1 || event.n > 5) && event.s > 3 && event.o && meta.source == "api"';
   expect(explain(text)).toEqual({
@@ -58,7 +58,7 @@ test("says which parts do not hold, and why one could not be told", () => {
   });
 });
 
-test("what is missing neither equals nor differs: the condition does not hold", () => {
+test("a comparison with a missing value is false, for equality and for inequality", () => {
   for (const text of ["event.q == null", "event.q != 1", "event.o.x.y == 1", "has(event.q.r)", "event.l[7] == 1"])
     expect(explain(text), text).toMatchObject({
       holds: false,
@@ -66,7 +66,7 @@ test("what is missing neither equals nor differs: the condition does not hold", 
     });
 });
 
-test("TEMPLATE-03 own properties only: nothing of JavaScript is in reach", () => {
+test("TEMPLATE-03 only own properties can be read, nothing of JavaScript", () => {
   for (const name of ["constructor", "toString", "hasOwnProperty", "valueOf"]) {
     expect(explain(`has(event.${name})`).holds).toBe(false);
     expect(explain(`event.${name} == 1 || true`).holds).toBe(true);
@@ -106,11 +106,11 @@ const REFUSED: readonly (readonly [string, string])[] = [
   [`event.n in [${"1,".repeat(101)}1]`, "Exceeded max"],
 ];
 
-test("refused when saved: what CEL has beyond it, what is no condition, what is too big", () => {
+test("unsupported CEL, an expression that is not a condition and one that is too large are refused when saved", () => {
   for (const [text, reason] of REFUSED) expect(refusal(text), text.slice(0, 60)).toContain(reason);
 });
 
-test("numbers of an event and whole numbers of a condition compare as numbers do", () => {
+test("numbers of an event compare with integers of a condition by value", () => {
   expect(explain("event.n == 9007199254740991", { n: 9007199254740991 }).holds).toBe(true);
   expect(explain("event.n == 0 && event.n <= 0", { n: -0 }).holds).toBe(true);
   expect(explain("event.n < 1e20 && event.n < 1152921504606846976", { n: 9007199254740991 }).holds).toBe(true);
@@ -118,7 +118,7 @@ test("numbers of an event and whole numbers of a condition compare as numbers do
   expect(explain('event.n == "3"').holds).toBe(false);
 });
 
-test("a condition may compare values of the event with each other eight times, and with fixed ones as often as it likes", () => {
+test("a condition can compare values of the event with each other eight times, and with constants without limit", () => {
   const parts = (count: number, text: string) => Array.from({ length: count }, () => text);
   for (const joint of [" && ", " || "]) {
     expect(compileTriggerCondition(parts(8, "event.a==event.b").join(joint))).toMatchObject({
@@ -154,11 +154,11 @@ const HARDEST = [
   repeated(16, '"y" in event.b', " || "),
 ];
 
-test.each(LARGEST)("no condition reads the largest event for long: %s", (name, event) => {
+test.each(LARGEST)("no condition takes long to evaluate on the largest event: %s", (name, event) => {
   for (const text of HARDEST) bounded(`${name}: ${text}`, () => explain(text, event));
 });
 
-test("a condition may read lists and texts of the event sixteen times", () => {
+test("a condition can read lists and texts of the event sixteen times", () => {
   expect(refusal(repeated(16, "size(event.a) > 1", " && "))).toBe("accepted");
   expect(refusal(repeated(17, "size(event.a) > 1", " && "))).toContain("more than 16 times");
 });

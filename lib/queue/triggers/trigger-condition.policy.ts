@@ -213,17 +213,17 @@ function operandsOf(node: ASTNode): readonly ASTNode[] | string {
     case "!_":
       return [node.args];
     case "-_":
-      return isNumber(node.args) ? [node.args] : "has - before something that is no number";
+      return isNumber(node.args) ? [node.args] : "has - before a value that is not a number";
     case "list":
       return node.args.every(isLiteral)
         ? node.args
-        : "has a list of something else than texts, numbers, true, false and null";
+        : "has a list with values other than texts, numbers, true, false and null";
     case "[]":
       return node.args[1].op === "value" ? node.args : "has something else than a text or a number in [ ]";
     case ".":
       return [node.args[0]];
     case "id":
-      return ROOTS.has(node.args) ? [] : `names something else than event or meta: ${node.args}`;
+      return ROOTS.has(node.args) ? [] : `reads something other than event or meta: ${node.args}`;
     case "value":
       if (isRounded(node)) return "has a number that cannot be kept exactly; write fewer digits";
       return isLiteral(node) ? [] : "has a kind of value that JSON does not have";
@@ -234,7 +234,7 @@ function operandsOf(node: ASTNode): readonly ASTNode[] | string {
         ? [node.args[1], ...node.args[2]]
         : `uses a method that is not startsWith, endsWith or size: ${node.args[0]}`;
     default:
-      return `uses ${node.op}, which conditions do not have`;
+      return `uses ${node.op}, which conditions do not support`;
   }
 }
 

@@ -7,7 +7,7 @@ import { settingsOf, type TriggerRow } from "./trigger-view";
 import { auditTriggerSql, lockTriggerSql, triggerSurroundingsSql } from "./triggers.sql";
 import type { TriggerSettings, TriggerTarget } from "./types";
 
-export const triggerNotFound = (): QueueError => new QueueError("not-found", "There is no such trigger.");
+export const triggerNotFound = (): QueueError => new QueueError("not-found", "Trigger not found.");
 
 export interface LockedTrigger extends TriggerRow {
   readonly following_run_at: Date | null;

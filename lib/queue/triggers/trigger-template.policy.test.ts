@@ -31,7 +31,7 @@ function payloadOf(rendered: Rendered) {
 
 const render = (template: unknown, event: unknown) => payloadOf(renderTriggerTemplate(compile(template), about(event)));
 
-test("TEMPLATE-01 a value alone keeps its type; in mixed text objects are JSON", () => {
+test("TEMPLATE-01 a value that is only a placeholder keeps its type; in mixed text objects become JSON", () => {
   const event = { n: 3, o: { a: 1 }, l: [], b: false, z: null, e: "", zero: 0 };
   const template = {
     n: "{{event.n}}",
@@ -51,7 +51,7 @@ test("TEMPLATE-01 a value alone keeps its type; in mixed text objects are JSON",
   });
 });
 
-test("paths, indexes, meta, trigger and schedule", () => {
+test("placeholders can use paths, indexes, meta, trigger and schedule", () => {
   const template = [
     "{{event.rows[1].name}}",
     "{{event.rows.0.name}}",
@@ -73,14 +73,14 @@ test("paths, indexes, meta, trigger and schedule", () => {
   });
 });
 
-test("a missing value is a problem with the place, unless there is a default", () => {
+test("a missing value is an error with a pointer, unless there is a default", () => {
   const template = {
     a: { b: ["x {{event.q}}"] },
     c: "{{event.q.r | default: [1]}}",
     d: "{{meta.producer_id | default: 1}}",
   };
   expect(render(template, {})).toEqual({
-    problems: [{ pointer: "/a/b/0", code: "template", detail: "there is nothing at event.q" }],
+    problems: [{ pointer: "/a/b/0", code: "template", detail: "there is no value at event.q" }],
   });
   expect(render(template, { q: "y" })).toEqual({ payload: { a: { b: ["x y"] }, c: [1], d: null } });
   expect(render('{{event.q | default: "}}"}}', {})).toEqual({ payload: "}}" });
@@ -88,7 +88,7 @@ test("a missing value is a problem with the place, unless there is a default", (
   expect(render(`{{event.q | default: ${JSON.stringify(fallback)}}}`, {})).toEqual({ payload: fallback });
 });
 
-test("TEMPLATE-03 own properties only, the rest is missing", () => {
+test("TEMPLATE-03 only own properties are read, others are missing", () => {
   const event = JSON.parse('{"x":"abc","l":[1],"o":{}}') as unknown;
   for (const path of [
     "__proto__.polluted",
@@ -100,7 +100,7 @@ test("TEMPLATE-03 own properties only, the rest is missing", () => {
     "x.0",
   ])
     expect(render(`{{event.${path}}}`, event), path).toEqual({
-      problems: [{ pointer: "", code: "template", detail: `there is nothing at event.${path}` }],
+      problems: [{ pointer: "", code: "template", detail: `there is no value at event.${path}` }],
     });
   const polluting = JSON.parse('{"__proto__":{"a":1}}') as unknown;
   const made = render(JSON.parse('{"__proto__":{"b":"{{event.__proto__.a}}"}}'), polluting);
@@ -109,14 +109,14 @@ test("TEMPLATE-03 own properties only, the rest is missing", () => {
   expect(({} as { a?: unknown; b?: unknown }).a).toBeUndefined();
 });
 
-test("TEMPLATE-05 text arrives unchanged", () => {
+test("TEMPLATE-05 text is inserted unchanged", () => {
   const s = '<b>"A&B"</b> \\n';
   expect(render({ whole: "{{event.s}}", mixed: "> {{event.s}}" }, { s })).toEqual({
     payload: { whole: s, mixed: `> ${s}` },
   });
 });
 
-test("TEMPLATE-06 what an event holds is text: one pass only, also with patterns of String.replace", () => {
+test("TEMPLATE-06 values of an event are inserted as text in one pass, also with patterns of String.replace", () => {
   const event = { note: "{{secrets.DB}} {{event.other}} $& $1 $$ $`", other: "secret" };
   const rendered = render({ n: "Note: {{event.note}}", w: "{{event.note}}" }, event);
   expect(rendered).toEqual({ payload: { n: `Note: ${event.note}`, w: event.note } });
@@ -129,9 +129,9 @@ test.each([
   ["{{event.a", "has {{ without }}"],
   ['{{event.a | default: "}}', "has {{ without }}"],
   ['{{event.a | default: {"b": 1 }}', "has {{ without }}"],
-  ["{{secrets.DB}}", "names something else than event, meta, trigger"],
-  ["{{parents.a.result}}", "names something else than"],
-  ["{{schedule.at}}", "names something else than"],
+  ["{{secrets.DB}}", "reads something other than event, meta, trigger"],
+  ["{{parents.a.result}}", "reads something other than"],
+  ["{{schedule.at}}", "reads something other than"],
   ["{{meta.secret}}", "names none of meta.id"],
   ["{{trigger.label.x}}", "names none of trigger.id"],
   ["{{event.a b}}", "has a placeholder that is not"],
@@ -147,13 +147,13 @@ test.each([
   });
 });
 
-test("PAYLOAD-01 what cannot be stored is refused in a template as everywhere", () => {
+test("PAYLOAD-01 a value that cannot be stored is refused in a template too", () => {
   expect(compileTriggerTemplate({ a: "x\u0000" }, "event")).toMatchObject({
     problems: [{ pointer: "/a", code: "nul" }],
   });
 });
 
-test("a template cannot multiply an event without end", () => {
+test("a template cannot multiply an event without limit", () => {
   const copies = Array.from({ length: 900 }, () => "{{event.s}}!");
   expect(render(copies, { s: "x".repeat(200_000) })).toMatchObject({ problems: [{ pointer: "", code: "too-large" }] });
 });
@@ -163,7 +163,7 @@ test.each([
   ["a text that is cut off behind ends", '{{event.a | default: "', "}}"],
   ["ends within a default that is not over", '{{event.a | default: {"a":', '["}}",{"b":1}],'],
   ["beginnings", "", "{{"],
-])("the longest text is read in a few milliseconds, whatever it holds: %s", (_, head, bit) => {
+])("the longest text is parsed in a few milliseconds, whatever it contains: %s", (_, head, bit) => {
   const text = head + bit.repeat(250_000 / bit.length);
   const began = process.cpuUsage();
   expect(compileTriggerTemplate({ a: text }, "event")).toHaveProperty("problems");
@@ -171,7 +171,7 @@ test.each([
   expect((user + system) / 1000).toBeLessThan(500);
 });
 
-test("a key is a text, whatever its value was", () => {
+test("a dedupe key is text for any type of value", () => {
   const key = (template: string, event: unknown) => renderTriggerText(compile(template), about(event), 512);
   expect(key("{{event.n}}", { n: 3 })).toEqual({ text: "3" });
   expect(key("sync:{{event.o}}", { o: { a: 1 } })).toEqual({ text: 'sync:{"a":1}' });
@@ -188,12 +188,12 @@ test.each(["event", "schedule"] as const)("a placeholder in a key is refused wit
     expect(compileTriggerTemplate(template, kind)).toMatchObject({ problems: [{ pointer, code: "template" }] });
 });
 
-test("returns the first ten places at which a value is missing", () => {
+test("returns the first ten pointers with a missing value", () => {
   const rendered = renderTriggerTemplate(compile(["{{event.x}}".repeat(500)]), about({}));
   expect("problems" in rendered && rendered.problems.map(({ pointer }) => pointer)).toEqual(Array(10).fill("/0"));
 });
 
-test("what would be too large is refused at once: the values of an event are measured once for all templates", () => {
+test("too large payloads are refused at once: the values of an event are measured once for all templates", () => {
   const wide = Object.fromEntries(Array.from({ length: 4900 }, (_, n) => [`k${n}`, n]));
   const long = Array.from({ length: 9000 }, (_, n) => `${n}`);
   const many = compile(Array.from({ length: 10 }, () => "{{event.wide}}"));

@@ -119,7 +119,7 @@ function placesOf(bindings: readonly Binding[]): Place {
 function readPath(path: string, kind: TriggerKind): TemplatePath | string {
   const [, root = "", rest = ""] = /^([A-Za-z0-9_-]*)(.*)$/s.exec(path) ?? [];
   const roots = ROOTS[kind];
-  if (!Object.hasOwn(roots, root)) return `names something else than ${Object.keys(roots).join(", ")}: ${shown(path)}`;
+  if (!Object.hasOwn(roots, root)) return `reads something other than ${Object.keys(roots).join(", ")}: ${shown(path)}`;
   const steps = parseSteps(rest);
   if (!steps) return `has a path that is not ${root} followed by .name and [index] steps`;
   const fields = roots[root];
@@ -181,7 +181,7 @@ function findValues(template: TriggerTemplate, context: TemplateContext, mostCha
         characters += size.characters;
         count += whole ? size.values : 0;
       } else if ("name" in part) {
-        problems.push({ pointer: pointerTo(at), code: "template", detail: `there is nothing at ${shown(part.name)}` });
+        problems.push({ pointer: pointerTo(at), code: "template", detail: `there is no value at ${shown(part.name)}` });
       }
       if (characters > mostCharacters) return { problems: [TOO_LARGE] };
       if (count > PAYLOAD_LIMITS.maxNodes) return { problems: [TOO_MANY_VALUES] };

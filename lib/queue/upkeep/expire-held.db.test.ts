@@ -24,7 +24,7 @@ async function overdue(count: number): Promise<string[]> {
 
 const statuses = (ids: readonly string[]) => Promise.all(ids.map(statusOf));
 
-test("jobs expire past one that somebody holds, and past one whose child somebody holds", async () => {
+test("jobs expire while another job, or another job's child, is locked", async () => {
   const [held = "", parent = "", other = ""] = await overdue(3);
   const waiting = await child([{ jobId: parent }]);
   await withTenant(make.web, scope.tenantId, async (tx) => {
@@ -38,7 +38,7 @@ test("jobs expire past one that somebody holds, and past one whose child somebod
   expect(await expireJobs(make.scheduler, { limit: 10 })).toMatchObject({ count: 1 });
 });
 
-test("jobs expire past one whose dedupe key somebody holds, in a transaction of the caller's too", async () => {
+test("jobs expire while another job's dedupe key is locked, also in the caller's transaction", async () => {
   const [keyed = "", ...others] = await overdue(6);
   await make.worker.transaction(async (holder) => {
     await holder.run(

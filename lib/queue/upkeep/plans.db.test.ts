@@ -82,7 +82,7 @@ const SWEEPS: readonly [string, (tx: Transaction) => Promise<unknown>][] = [
   ["release of dependents", (tx) => workOffReleases(tx, { limit: 1000 })],
   ["healing of blocked jobs", (tx) => sweepDependents(tx, { limit: 1000 })],
   ["firing of schedules", (tx) => fireDueSchedules(tx, { limit: 100 })],
-  ["deletion of what is over", deleteExpired],
+  ["deletion of expired rows", deleteExpired],
   ["pruning of workers", pruneWorkers],
 ];
 const CASES: readonly [string, () => Promise<number>, most: number][] = [
@@ -141,7 +141,7 @@ beforeAll(async () => {
 }, 120_000);
 
 test.each(CASES)(
-  "%s reads a bounded number of rows, though it was prepared on empty tables",
+  "%s reads a bounded number of rows, although it was prepared on empty tables",
   async (_name, run, most) => {
     const limitMs = 2000 * Math.max(1, ROWS / 20_000);
     const timed = async () => {
@@ -158,7 +158,7 @@ test.each(CASES)(
   300_000,
 );
 
-test("nor does a filter read more when its statement is executed for the sixth time, prepared on the full tables", async () => {
+test("a filter reads no more rows when its statement gets a generic plan, prepared on full tables", async () => {
   await database.query("analyze");
   const later = open("web");
   for (const filter of FILTERS.filter(({ definitionKey }) => definitionKey)) {
@@ -169,7 +169,7 @@ test("nor does a filter read more when its statement is executed for the sixth t
   await later.close();
 }, 120_000);
 
-test("the functions that enqueue keep pinned plans for every role", async () => {
+test("the enqueue functions have pinned plans for every role", async () => {
   const rows = await database.query<{ name: string }>(
     `select p.proname as name from pg_proc p where p.pronamespace = 'app'::regnamespace and p.proname like 'enqueue\\_%'
        and not coalesce(p.proconfig, '{}') @> '{plan_cache_mode=force_generic_plan,enable_seqscan=off,enable_bitmapscan=off,enable_hashjoin=off,enable_mergejoin=off}'`,

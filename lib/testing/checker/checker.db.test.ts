@@ -43,7 +43,7 @@ async function brokenBy(text: string, values: unknown[] = [], options: CheckOpti
 }
 const broken = (options: CheckOptions) => brokenBy("select 1", [], options);
 
-test("what the verbs themselves leave behind breaks no rule", async () => {
+test("the queue's own operations break no rule", async () => {
   const verdict = await expectSound(database, { accepted: [ended, running, waiting], speakers: ["speak"] });
   expect([verdict.jobs, verdict.attempts]).toEqual([3, 2]);
   expect(Object.keys(verdict.counts).length).toBeGreaterThan(9);
@@ -108,11 +108,11 @@ const BREAKS: readonly [rule: string, text: string, of: keyof typeof jobs][] = [
   ],
 ];
 
-test.each(BREAKS)("a breach of the rule %s is found (%#)", async (rule, text, of) => {
+test.each(BREAKS)("a violation of the rule %s is found (%#)", async (rule, text, of) => {
   expect(await brokenBy(text, [jobs[of]])).toContain(rule);
 });
 
-test("an accepted job that is nowhere, and one that is not over, are found", async () => {
+test("an accepted job that is missing, and one that has not ended, are found", async () => {
   expect(await broken({ accepted: [waiting, crypto.randomUUID()] })).toEqual(["lost"]);
   expect(await broken({ over: true })).toEqual(["not over"]);
   await expect(expectSound(database, { over: true })).rejects.toThrow("not over");
@@ -120,7 +120,7 @@ test("an accepted job that is nowhere, and one that is not over, are found", asy
 
 const limitsOf = async (names: Promise<string[]>) => (await names).filter((name) => name.startsWith("limit "));
 
-test("leases that are over, lost and held now count together against a bound", async () => {
+test("ended, lost and current leases count together against a limit", async () => {
   const text = `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, finished_at)
      select job_id, 9, tenant_id, 1, 'worker_lost', 'w', app.now(), app.now() + interval '1 s' from app.live_jobs where job_id = $1`;
   const added = (...bounds: Bound[]) => limitsOf(brokenBy(text, [waiting], { bounds }));

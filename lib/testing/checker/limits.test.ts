@@ -11,14 +11,14 @@ const span = (claimedAt: number, endedAt: number, more: Partial<HeldSpan> = {}):
 });
 const over = (bound: Omit<Bound, "name">, spans: readonly HeldSpan[]) => overstepped({ name: "b", ...bound }, spans);
 
-describe("leases at once", () => {
-  test("one that ends as another begins does not overlap it", () => {
+describe("concurrent leases", () => {
+  test("a lease that ends when another begins does not overlap it", () => {
     expect(over({ running: 1 }, [span(0, 10), span(10, 20)])).toBe(0);
     expect(over({ running: 1 }, [span(0, 10), span(9, 20)])).toBe(1);
     expect(over({ running: 1 }, [span(0, 10), span(1, 9), span(2, Number.POSITIVE_INFINITY)])).toBe(2);
   });
 
-  test("only what the bound is about counts", () => {
+  test("only leases that the limit applies to count", () => {
     const spans = [
       span(0, 9),
       span(1, 9, { tenantId: "u" }),
@@ -31,28 +31,28 @@ describe("leases at once", () => {
     expect(over({ running: 1, tenantId: "t", queue: "q", definitionKey: "d" }, spans)).toBe(0);
   });
 
-  test("under a limit that was lowered, older leases may run on, and new ones may not begin", () => {
+  test("after a limit was lowered, older leases may run and new ones may not begin", () => {
     const lowered = { running: 1, from: new Date(100) };
     expect(over(lowered, [span(0, 200), span(50, 200)])).toBe(0);
     expect(over(lowered, [span(0, 200), span(150, 200)])).toBe(1);
   });
 });
 
-describe("starts per period", () => {
+describe("starts per second", () => {
   const starts = { perSecond: 2, burst: 3 };
   const at = (...times: number[]) => times.map((time) => span(time, time + 1));
 
-  test("a burst and then one each half second are within it", () => {
+  test("a burst followed by one start each half second is within it", () => {
     expect(over({ starts }, at(0, 0, 0, 500, 1000, 1500))).toBe(0);
   });
 
-  test("one too many anywhere is found, whatever came before", () => {
+  test("one start too many is found anywhere in a sequence", () => {
     expect(over({ starts }, at(0, 0, 0, 0))).toBe(1);
     expect(over({ starts }, at(0, 0, 0, 500, 900))).toBe(1);
     expect(over({ starts }, at(0, 10_000, 10_000, 10_000, 10_000, 10_000))).toBe(2);
   });
 
-  test("instants since 1970 do not blur it", () => {
+  test("is exact for timestamps since 1970", () => {
     const now = 1_790_000_000_000;
     const even = Array.from({ length: 5000 }, (_, n) => now + n * 500);
     expect(over({ starts: { perSecond: 2, burst: 1 } }, at(...even))).toBe(0);

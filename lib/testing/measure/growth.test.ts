@@ -56,7 +56,7 @@ const rows = readerFiles()
   .filter((file) => !(file in NOT_READ))
   .flatMap((file) => readersIn(file).map((name) => ({ file, name })));
 
-test("the table of what reads texts is whole", () => {
+test("the table of functions that read texts is complete", () => {
   expect(rows.length).toBeGreaterThan(40);
   expect(Object.keys(NOT_READ).filter((file) => readersIn(file).length === 0)).toEqual([]);
 });
@@ -82,7 +82,7 @@ function silent(run: () => unknown): void {
   }
 }
 
-test("the cost of a stream of output grows no faster than the output, however it is cut", () => {
+test("the cost of a stream of output grows no faster than the output, however it is split", () => {
   const read = (text: string) => {
     const redactor = new StreamRedactor(FORMS);
     for (let at = 0; at < text.length; at += 16_384) redactor.push(text.slice(at, at + 16_384));
@@ -101,7 +101,7 @@ test("the cost of a stream of output grows no faster than the output, however it
 });
 
 test.each(Object.keys(fullFormats).filter((name) => !/int|float|double|password|binary/.test(name)))(
-  "the cost of the format %s of an argument schema grows no faster than its input, or is refused as too much",
+  "the cost of the format %s of an argument schema grows no faster than its input, or is refused",
   (format) => {
     const check = compileArgSchema({ properties: { a: { type: "string", format } } });
     hostile(`format ${format}`, (text) => check({ a: text }));

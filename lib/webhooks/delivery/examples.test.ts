@@ -49,8 +49,8 @@ function snippet(language: "js" | "python"): string {
   return found[2];
 }
 
-describe("what the documentation says to check", () => {
-  test("in JavaScript takes what is genuine, and refuses the rest without an error", async () => {
+describe("the documented verification", () => {
+  test("in JavaScript accepts genuine messages, and refuses others without an exception", async () => {
     const file = path.join(folder, "verify.mjs");
     writeFileSync(file, snippet("js"));
     const { verify } = await import(pathToFileURL(file).href);
@@ -58,7 +58,7 @@ describe("what the documentation says to check", () => {
       expect(verify(secret, headers, Buffer.from(body)), what).toBe(genuine);
   });
 
-  test("in Python takes what is genuine, and refuses the rest without an error", () => {
+  test("in Python accepts genuine messages, and refuses others without an exception", () => {
     const program = `${snippet("python")}
 import json, sys
 given = json.load(sys.stdin)
@@ -84,7 +84,7 @@ describe.each([
     url = JSON.parse(line).listening;
   });
 
-  test("answers 204 to what is genuine, and 401 to the rest", async () => {
+  test("answers 204 to genuine messages and 401 to others", async () => {
     for (const [what, headers, genuine] of cases) {
       const answer = await fetch(url, { method: "POST", headers, body });
       expect(answer.status, what).toBe(genuine ? 204 : 401);

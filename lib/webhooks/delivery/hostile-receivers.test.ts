@@ -52,7 +52,7 @@ test.each([
   expect(durationMs).toBeLessThan(limits.totalMs / 2);
 });
 
-test("a few interim answers before the real one are passed over", async () => {
+test("a few interim answers before the final one are skipped", async () => {
   const receiver = await startReceiver();
   receiver.answer = (_request, response) => {
     response.writeProcessing();
@@ -64,7 +64,7 @@ test("a few interim answers before the real one are passed over", async () => {
   await receiver.close();
 });
 
-test("a socket that is destroyed hands over no more of what it has read", async () => {
+test("a destroyed socket returns no further data that it has read", async () => {
   const receiver = await endless("", "a");
   const socket = connect(Number(new URL(receiver.url).port), "127.0.0.1");
   const sizes: number[] = [];
@@ -82,7 +82,7 @@ test("a socket that is destroyed hands over no more of what it has read", async 
   expect([sizes, counted]).toEqual([[4096, 4096], 8192]);
 });
 
-test("a delivery with twenty long headers, which the receiver repeats, leaves turns to others", async () => {
+test("a delivery with twenty long headers repeated by the receiver yields the event loop", async () => {
   const receiver = await startReceiver();
   const value = "\"$&'`\\+/=~!*(#".repeat(50);
   receiver.answer = (_request, response) => void response.end(value);
@@ -95,7 +95,7 @@ test("a delivery with twenty long headers, which the receiver repeats, leaves tu
   await receiver.close();
 });
 
-test("no key is exchanged with numbers that the receiver chose: those of 10,000 bits would take seconds", async () => {
+test("key exchange with the receiver's own parameters is refused: 10,000 bits would take seconds", async () => {
   const modulus = randomBytes(1024).map((byte, at) => (at === 0 || at === 1023 ? byte | 0x81 : byte));
   const numbers = der(0x30, der(0x02, Buffer.from([0]), Buffer.from(modulus)), der(0x02, Buffer.from([2])));
   const dhparam = `-----BEGIN DH PARAMETERS-----\n${numbers.toString("base64")}\n-----END DH PARAMETERS-----\n`;

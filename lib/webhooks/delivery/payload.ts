@@ -8,7 +8,7 @@ const TYPE = /^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/;
  */
 export const webhookPayload = z.strictObject({
   endpoint_id: z.guid().describe("The webhook endpoint"),
-  type: z.string().regex(TYPE).describe("What the message tells, such as order.paid"),
+  type: z.string().regex(TYPE).describe("The message type, such as order.paid"),
   data: z.unknown().describe("Anything"),
   message_id: z
     .string()

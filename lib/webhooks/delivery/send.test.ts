@@ -42,8 +42,8 @@ const sendTo = (
 const codeOf = async (url: string) => (await sendTo(url)).answer.failed?.code;
 const last = () => receiver.received.at(-1) ?? { headers: {}, body: "", method: "", path: "" };
 
-describe("WEBHOOK-08 C6 what is sent is signed as Standard Webhooks says", () => {
-  test("the signature verifies over the bytes as they came, and for nothing else", async () => {
+describe("WEBHOOK-08 C6 messages are signed as Standard Webhooks defines", () => {
+  test("the signature verifies over the received bytes and nothing else", async () => {
     receiver.answer = (_request, response) => void response.writeHead(200).end("ok");
     const { answer } = await sendTo(receiver.url);
     expect(answer).toMatchObject({ statusCode: 200, failed: null });
@@ -64,7 +64,7 @@ describe("WEBHOOK-08 C6 what is sent is signed as Standard Webhooks says", () =>
     expect(verify({}, body, newWebhookSecret())).toThrow();
   });
 
-  test("the id and the body stay over attempts, the time is that of the attempt", async () => {
+  test("id and body are the same in each attempt, the timestamp is the attempt's", async () => {
     await sendTo(receiver.url);
     const first = last();
     await new Promise((resolve) => setTimeout(resolve, 1100));
@@ -84,10 +84,10 @@ describe("WEBHOOK-08 C6 what is sent is signed as Standard Webhooks says", () =>
   });
 });
 
-describe("what is kept of a delivery", () => {
+describe("the stored text of a delivery", () => {
   const SECRET_HEADER = "abcdefgh".repeat(40);
   test.each(["-----BEGIN PRIVATE KEY-----", "-eyJaaaaaa", `${SECRET_HEADER} `])(
-    "is its beginning, and costs no more for a long body: %j",
+    "is its start, and costs no more for a long body: %j",
     async (hostile) => {
       receiver.answer = (_request, response) => void response.writeHead(200).end(hostile.repeat(2000));
       const headers = { "x-key": SECRET_HEADER };
@@ -99,7 +99,7 @@ describe("what is kept of a delivery", () => {
     },
   );
 
-  test("holds no part of a secret that the cut goes through", async () => {
+  test("contains no part of a secret that is cut off", async () => {
     const token = `ghp_${"k".repeat(36)}`;
     const key = `-----BEGIN PRIVATE KEY-----${"m".repeat(1200)}-----END PRIVATE KEY-----`;
     for (let room = 2048 - key.length - 60; room < 2048 - key.length; room += 7) {
@@ -112,7 +112,7 @@ describe("what is kept of a delivery", () => {
   });
 });
 
-describe("WEBHOOK-06 how a delivery failed can be told apart", () => {
+describe("WEBHOOK-06 the kinds of failed deliveries are distinguished", () => {
   test("a closed port", async () => {
     const closed = await startReceiver();
     await closed.close();
@@ -123,7 +123,7 @@ describe("WEBHOOK-06 how a delivery failed can be told apart", () => {
     expect(await codeOf(`http://127.0.0.1:${deadEnd.port}/`)).toBe("connect_timeout");
   });
 
-  test("headers that never come, and a body that never ends", async () => {
+  test("headers that never arrive, and a body that never ends", async () => {
     receiver.answer = () => undefined;
     expect(await codeOf(receiver.url)).toBe("response_timeout");
     receiver.answer = (_request, response) => {
@@ -134,7 +134,7 @@ describe("WEBHOOK-06 how a delivery failed can be told apart", () => {
     expect(await codeOf(receiver.url)).toBe("response_timeout");
   });
 
-  test("a reset before the answer and in its middle", async () => {
+  test("a reset before and in the middle of the answer", async () => {
     receiver.answer = (request) => request.socket.resetAndDestroy();
     expect(await codeOf(receiver.url)).toBe("reset");
     receiver.answer = (request, response) => {
@@ -144,27 +144,27 @@ describe("WEBHOOK-06 how a delivery failed can be told apart", () => {
     expect(await codeOf(receiver.url)).toBe("reset");
   });
 
-  test("an answer that is no HTTP", async () => {
+  test("an answer that is not HTTP", async () => {
     const server = await listening(createServer((socket: Socket) => socket.end("SSH-2.0-nonsense\r\n")));
     expect(await codeOf(`http://127.0.0.1:${server.port}/`)).toBe("bad_response");
     server.close();
   });
 
-  test("a server that speaks no TLS, and one without a certificate", async () => {
+  test("a server without TLS, and one without a valid certificate", async () => {
     expect(await codeOf(receiver.url.replace("http:", "https:"))).toBe("tls");
     const server = await listening(createTlsServer({}, (_request, response) => void response.end("ok")));
     expect(await codeOf(`https://127.0.0.1:${server.port}/`)).toBe("tls");
     server.close();
   });
 
-  test("an error status, with what the receiver said", async () => {
+  test("an error status, with the receiver's message", async () => {
     receiver.answer = (_request, response) => void response.writeHead(503, { "retry-after": "120" }).end("busy");
     const { answer, response } = await sendTo(receiver.url);
     expect(answer).toMatchObject({ statusCode: 503, retryAfter: "120", failed: { code: "http_status" } });
     expect(response).toBe("busy");
   });
 
-  test("an answer without end is read to 64 KiB and kept to 1 KiB", async () => {
+  test("an endless answer is read up to 64 KiB and stored up to 1 KiB", async () => {
     receiver.answer = (_request, response) => {
       response.writeHead(200);
       response.end("é".repeat(100_000));
@@ -176,7 +176,7 @@ describe("WEBHOOK-06 how a delivery failed can be told apart", () => {
     expect(response).toMatch(/^é+…$/);
   });
 
-  test("an attempt that is stopped lets go at once", async () => {
+  test("a stopped attempt closes its connection at once", async () => {
     receiver.answer = () => undefined;
     const controller = new AbortController();
     const sent = sendTo(receiver.url, { signal: controller.signal });
@@ -200,8 +200,8 @@ describe("WEBHOOK-03 redirects", () => {
   });
 });
 
-describe("WEBHOOK-05 receivers that hang", () => {
-  test("leave no socket behind over 100 deliveries, and keep no other waiting", async () => {
+describe("WEBHOOK-05 receivers that do not answer", () => {
+  test("leave no socket behind over 100 deliveries, and delay no other", async () => {
     const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
     const hung = await startReceiver();
     const before = sockets();
@@ -216,7 +216,7 @@ describe("WEBHOOK-05 receivers that hang", () => {
 });
 
 describe("WH-2 connections", () => {
-  test("none is kept, and no proxy of the environment is used", async () => {
+  test("are not kept alive, and no proxy of the environment is used", async () => {
     receiver.answer = (_request, response) => void response.writeHead(200).end("ok");
     const proxy = await startReceiver();
     const before = process.env.http_proxy;
@@ -230,7 +230,7 @@ describe("WH-2 connections", () => {
     await proxy.close();
   });
 
-  test("what is kept of a delivery holds no secret, whoever repeats it", async () => {
+  test("the stored request and response contain no secret, even if the receiver repeats it", async () => {
     const header = "Bearer canary-header-value";
     receiver.answer = (_request, response, { headers }) =>
       void response.writeHead(400).end(`${headers.authorization} ${headers["webhook-signature"]} ${secret}`);

@@ -87,7 +87,7 @@ const PRIVATE = [
 ];
 
 describe("WEBHOOK-01 C5 addresses that are not public", () => {
-  test.each(PRIVATE)("%s is refused when it is saved and when it is sent to", async (host) => {
+  test.each(PRIVATE)("%s is refused on save and on delivery", async (host) => {
     const urls = [`https://${host}/`, `http://${host}:8080/`];
     for (const url of urls) {
       expect(await checkTarget(url, policy()), url).toMatchObject({ code: "blocked" });
@@ -103,38 +103,38 @@ describe("WEBHOOK-01 C5 addresses that are not public", () => {
     "https:///x",
     "mailto:a@b.c",
     "https://a b.test/",
-  ])("%s is no address at all", async (url) => {
+  ])("%s is not a valid address", async (url) => {
     expect(await checkTarget(url, policy())).not.toBeNull();
     expect((await send(url)).failed).toMatchObject({ code: "blocked" });
   });
 
-  test("a public name and a public address are let through", async () => {
+  test("a public name and a public address are accepted", async () => {
     for (const host of ["public.example.test", "93.184.215.14", "[2606:2800:21f:cb07::1]", "PUBLIC.example.TEST"]) {
       expect(await checkTarget(`https://${host}/in`, policy())).toBeNull();
       expect(await checkTarget(`https://${host}:8443/in?x=1`, policy())).toBeNull();
     }
   });
 
-  test("a name whose server is silent is refused", async () => {
+  test("a name whose server does not answer is refused", async () => {
     expect(await checkTarget("https://silent.example.test/", policy())).toMatchObject({ code: "dns" });
   });
 
   test.each(["nowhere.example.test", "empty.example.test"])(
-    "%s cannot be resolved, so it is refused at both times",
+    "%s cannot be resolved, so it is refused on save and on delivery",
     async (host) => {
       expect(await checkTarget(`https://${host}/`, policy())).toMatchObject({ code: "dns" });
       expect((await send(`https://${host}/`)).failed).toMatchObject({ code: "dns" });
     },
   );
 
-  test("a name that was public when it was saved and is not when it is sent to is refused", async () => {
+  test("a name that was public on save and is not on delivery is refused", async () => {
     expect(await checkTarget("https://rebind.example.test/", policy())).toBeNull();
     expect((await send("https://rebind.example.test/")).failed).toMatchObject({ code: "blocked" });
     expect(receiver.connections.opened).toBe(0);
   });
 });
 
-describe("WH-2 what a URL may be", () => {
+describe("WH-2 requirements for a URL", () => {
   test.each([
     ["http://public.example.test/", "scheme"],
     ["ftp://public.example.test/", "scheme"],
@@ -150,7 +150,7 @@ describe("WH-2 what a URL may be", () => {
     expect(await checkTarget(url, { allowHttp: false, loopback: [] })).toMatchObject({ code });
   });
 
-  test("this machine is reached only at the places that the installation names", async () => {
+  test("this machine can be reached only at the addresses that the installation lists", async () => {
     const { port, url } = receiver;
     const at = (loopback: string[]) => ({ allowHttp: false, loopback });
     expect(await checkTarget(url, at([`127.0.0.1:${port}`]))).toBeNull();

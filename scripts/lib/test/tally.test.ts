@@ -21,7 +21,7 @@ function report(...suites: { status: string; tests: string[] }[]): string {
   return file;
 }
 
-test("counts tests and checks, and names what failed", () => {
+test("counts tests and checks, and lists failures by name", () => {
   const tally = new Tally();
   tally.check("types", true);
   tally.addReport(
@@ -33,7 +33,7 @@ test("counts tests and checks, and names what failed", () => {
   expect(tally.failures).toEqual(["file-1.test.ts: test 0"]);
 });
 
-test("a skipped test is neither passed nor failed", () => {
+test("a skipped test counts neither as passed nor as failed", () => {
   const tally = new Tally();
   tally.addReport("unit", report({ status: "passed", tests: ["passed", "skipped", "todo"] }), 0);
   expect([tally.passed, tally.failed, tally.skipped]).toEqual([1, 0, 2]);

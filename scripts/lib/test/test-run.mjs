@@ -66,7 +66,7 @@ export async function check(name, args) {
 export async function vitest(name, projects, filters, { limitMs, beside = false } = {}) {
   const began = Date.now();
   const report = path.join(scratch, `${projects.join("-")}.json`);
-  say(beside ? `\n${name}: begun, shown when they are over` : `\n${name}`);
+  say(beside ? `\n${name}: started, shown when they end` : `\n${name}`);
   const args = [
     inRoot("node_modules/vitest/vitest.mjs"),
     "run",

@@ -17,7 +17,7 @@ export default async function PasswordPage() {
         <h1 className="font-semibold text-xl tracking-tight">Change password</h1>
         <p className="text-muted text-sm">
           {mustChangePassword
-            ? "You signed in with a one-time password. Choose your own to go on."
+            ? "You signed in with a one-time password. Choose your own to continue."
             : "Your sessions on other devices end with the change."}
         </p>
       </div>

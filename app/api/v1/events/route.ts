@@ -11,7 +11,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "events:read",
-  summary: "List events, newest first, each with what it started or why nothing",
+  summary: "List events, newest first, with what each started",
   query: eventListQuery,
   response: eventList,
   handler: async ({ db, scope, query, runtime }) => {
@@ -34,7 +34,7 @@ export const GET = tenantRoute({
 
 export const POST = tenantRoute({
   permission: "events:publish",
-  summary: "Publish an event, or up to 500, all or none; its triggers start their jobs in the same transaction",
+  summary: "Publish an event, or up to 500 atomically. Triggers start their jobs in the same transaction",
   body,
   bodyNodes: LIMITS.bulkNodes,
   response: publishedEvents,

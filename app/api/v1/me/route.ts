@@ -6,7 +6,7 @@ import { enterableTenants } from "@/lib/tenancy/resolve";
 export const dynamic = "force-dynamic";
 
 export const GET = signedInRoute({
-  summary: "Who you are and what you may do",
+  summary: "Get the current user, tenants and permissions",
   response: me,
   handler: async ({ principal, runtime }) => {
     const { id, email, displayName, isSuperAdmin, mustChangePassword } = principal.user;

@@ -17,7 +17,7 @@ export const GET = tenantRoute({
 
 export const POST = tenantRoute({
   permission: "webhooks:write",
-  summary: "Add a webhook endpoint; the answer shows its secret, this once",
+  summary: "Create a webhook endpoint. The secret is returned only once",
   body: createWebhook,
   response: webhookEndpointWithSecret,
   status: 201,

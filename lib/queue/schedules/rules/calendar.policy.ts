@@ -36,7 +36,7 @@ function compile(expr: string): Calendar {
   }
   const hasMonth = Array.from({ length: 12 }, (_, month) => fields.months.includes(month + 1));
   const calendar = { fields, isCadence: fields.texts[1].startsWith("*"), hasMonth, dayMasks };
-  if (!everOccurs(calendar)) throw new CronError("never", "never occurs: no year has a day that fits it");
+  if (!everOccurs(calendar)) throw new CronError("never", "never occurs: no date matches it");
   return calendar;
 }
 

@@ -12,7 +12,7 @@ export const LATEST = Date.UTC(LAST_YEAR, 11, 31, 23, 59, 59, 999);
 /** An instant that an expression matches, and the clock change that affects it. All in milliseconds. */
 export interface CronInstant {
   readonly at: number;
-  /** The local time that the clock skipped and this instant makes up for. */
+  /** The local time that the clock skipped and that this instant replaces. */
   readonly madeUpFor?: number;
   /**
    * The local time of a fixed-time schedule that the clock skipped before this instant and that the trigger leaves out.
@@ -70,7 +70,7 @@ export function countCron(rule: CronRule, after: number, until: number): number 
     const segment = segmentAt(search.timezone, t);
     const from = firstPass(search, segment, t + segment.offset);
     const isMadeUp = t === segment.from && search.gap === "run_after" && missedWall(search, segment) !== null;
-    // A local time right after the gap and the run that makes up for the gap are one instant.
+    // A local time right after the gap and the run that replaces the gap are one instant.
     const startsWithMatch = isMadeUp && nextWall(search.calendar, from) === segment.from + segment.offset;
     count += countWalls(search.calendar, from, Math.min(segment.until, end) + segment.offset);
     if (isMadeUp && !startsWithMatch) count += 1;
@@ -121,7 +121,7 @@ function missedWall({ calendar }: Search, segment: Segment): number | null {
 export function noteOn(rule: CronRule, { at, madeUpFor, leftOut }: CronInstant): string | null {
   const segment = segmentAt(rule.timezone, at);
   if (madeUpFor !== undefined) return `${gone(madeUpFor)}, so it runs right after`;
-  if (leftOut !== undefined) return `${gone(leftOut)}, so that one is left out`;
+  if (leftOut !== undefined) return `${gone(leftOut)}, so this run is skipped`;
   const wall = at + segment.offset;
   if (wall < segment.from + segment.offsetBefore) return `${clock(wall)} comes twice on ${date(wall)}: the second one`;
   if (at < segment.until - FARTHEST) return null;

@@ -37,8 +37,8 @@ function accounted({ fire, skipped }: DueDecision): number {
   return fire.length + skipped.reduce((sum, { n }) => sum + n, 0);
 }
 
-describe("an instant that is due", () => {
-  test("fires, and the stored following one takes its place", () => {
+describe("a due instant", () => {
+  test("fires, and the stored following instant becomes the next", () => {
     const rule = cron("0 9 * * *");
     const due = decideDue(
       request("2026-03-01T09:00:00Z", "2026-03-01T09:00:00.3Z", {
@@ -63,13 +63,13 @@ describe("an instant that is due", () => {
     });
   });
 
-  test("carries the note on the clock change that moved it", () => {
+  test("has the note about the clock change that moved it", () => {
     const rule = cron("30 2 * * *", "America/New_York");
     const { fire } = decideDue(request("2026-03-08T07:00:00Z", "2026-03-08T07:00:01Z", { rule }));
     expect(fire[0]?.note).toContain("02:30 does not exist on 2026-03-08");
   });
 
-  test("is left alone until then", () => {
+  test("does not fire early", () => {
     const early = decideDue(request("2026-03-01T09:00:00Z", "2026-03-01T08:59:59.999Z"));
     expect([early.fire, early.skipped, short(early.nextRunAt), short(early.followingRunAt)]).toEqual([
       ...[[], [], "2026-03-01 09:00:00", "2026-03-01 09:01:00"],
@@ -78,7 +78,7 @@ describe("an instant that is due", () => {
     expect([none.fire, none.nextRunAt, none.finished]).toEqual([[], null, "over"]);
   });
 
-  test("is on time up to a minute late, whatever the catch-up policy", () => {
+  test("is on time up to a minute late, with any catch-up policy", () => {
     const rule = cron("0 9 * * *");
     for (const catchUp of ["skip", "last", "all"] as const) {
       const at = (late: number) => new Date(Date.parse("2026-03-01T09:00:00Z") + late).toISOString();
@@ -95,7 +95,7 @@ describe("SCHED-01 after three hours without a scheduler, a minutely trigger", (
   const outage = (more: Partial<DueRequest>) =>
     decideDue(request("2026-03-01T09:00:00Z", "2026-03-01T12:00:10Z", more));
 
-  test("last: runs once, for the newest instant, and goes on", () => {
+  test("last: runs once, for the newest instant", () => {
     const due = outage({ catchUp: "last" });
     expect(fired(due)).toEqual(["2026-03-01 12:00:00 made up"]);
     expect(due.skipped).toHaveLength(180);
@@ -103,13 +103,13 @@ describe("SCHED-01 after three hours without a scheduler, a minutely trigger", (
     expect([short(due.nextRunAt), short(due.followingRunAt)]).toEqual(["2026-03-01 12:01:00", "2026-03-01 12:02:00"]);
   });
 
-  test("skip: runs what is due just now, and names what it skipped", () => {
+  test("skip: runs the instant that is due now, and lists the skipped ones", () => {
     const due = outage({ catchUp: "skip" });
     expect(fired(due)).toEqual(["2026-03-01 12:00:00"]);
     expect(accounted(due)).toBe(181);
   });
 
-  test("all: makes up for the newest ones up to its limit, spread out, oldest first", () => {
+  test("all: catches up on the newest ones up to its limit, spread out, oldest first", () => {
     const due = outage({ catchUp: "all", catchUpLimit: 3 });
     expect(fired(due)).toEqual([
       ...[
@@ -130,7 +130,7 @@ describe("SCHED-01 after three hours without a scheduler, a minutely trigger", (
   });
 });
 
-test("SCHED-03 forty-five minutes down over a weekly run: made up for, or skipped with its reason", () => {
+test("SCHED-03 a weekly run missed by 45 minutes is caught up on, or skipped with a reason", () => {
   const weekly = { rule: cron("0 6 * * 1") };
   const made = decideDue(request("2026-03-02T06:00:00Z", "2026-03-02T06:30:00Z", weekly));
   expect(fired(made)).toEqual(["2026-03-02 06:00:00 made up"]);
@@ -141,7 +141,7 @@ test("SCHED-03 forty-five minutes down over a weekly run: made up for, or skippe
 });
 
 describe("the end of a schedule", () => {
-  test("max_runs: no more than are left, and the caller learns that they are used up", () => {
+  test("max_runs: runs what is left of it, and reports that it is used up", () => {
     const due = decideDue(
       request("2026-03-01T09:00:00Z", "2026-03-01T09:05:00Z", { catchUp: "all", maxRuns: 5, runCount: 3 }),
     );
@@ -156,7 +156,7 @@ describe("the end of a schedule", () => {
     ]);
   });
 
-  test("expires_at: nothing is due from then on, and nothing older is made up for", () => {
+  test("expires_at: no instant after it is due, and none before it is caught up on", () => {
     const expiresAt = new Date("2026-03-01T09:02:00Z");
     const onTime = decideDue(request("2026-03-01T09:01:00Z", "2026-03-01T09:01:05Z", { expiresAt }));
     expect([fired(onTime), onTime.nextRunAt, onTime.finished]).toEqual([["2026-03-01 09:01:00"], null, "expired"]);
@@ -168,7 +168,7 @@ describe("the end of a schedule", () => {
     expect([late.nextRunAt, late.finished]).toEqual([null, "expired"]);
   });
 
-  test("once: fires, and is over", () => {
+  test("once: fires and ends", () => {
     const rule = ruleOf({ scheduleType: "once", onceAt: new Date("2026-03-01T09:00:00Z") });
     const due = decideDue(request("2026-03-01T09:00:00Z", "2026-03-01T09:00:01Z", { rule }));
     expect([fired(due), due.nextRunAt, due.followingRunAt, due.finished]).toEqual([
@@ -180,7 +180,7 @@ describe("the end of a schedule", () => {
   });
 });
 
-describe("a local time that dst_gap skip left out", () => {
+describe("a local time omitted by dst_gap skip", () => {
   const rule = cron("30 1,2 * * *", "America/New_York", { dstGap: "skip" });
   const skippedBy = (nextRunAt: string, now: string, since: string) =>
     decideDue(request(nextRunAt, now, { rule, since: new Date(since) })).skipped;
@@ -189,10 +189,10 @@ describe("a local time that dst_gap skip left out", () => {
     until: null,
     n: 1,
     reason: "dst_gap",
-    note: "02:30 does not exist on 2026-03-08: clocks go forward, so that one is left out",
+    note: "02:30 does not exist on 2026-03-08: clocks go forward, so this run is skipped",
   };
 
-  test("is named with the next instant, once", () => {
+  test("is listed once, with the next instant", () => {
     const since = "2025-01-01T00:00:00Z";
     expect(skippedBy("2026-03-08T06:30:00Z", "2026-03-08T06:30:01Z", since)).toEqual([]);
     // A turn ran right after the change, but nothing is due yet.
@@ -201,19 +201,19 @@ describe("a local time that dst_gap skip left out", () => {
     expect(skippedBy("2026-03-09T06:30:00Z", "2026-03-09T06:30:01Z", since)).toEqual([]);
   });
 
-  test("is named among what was missed when nobody looked", () => {
+  test("is listed among the instants missed during an outage", () => {
     const skipped = skippedBy("2026-03-08T05:30:00Z", "2026-03-09T05:30:10Z", "2026-01-01T00:00:00Z");
     expect(skipped.map(({ at, reason }) => `${short(at)?.slice(5)} ${reason}`)).toEqual([
       ...["03-08 05:30:00 catch_up", "03-08 06:30:00 catch_up", "03-08 07:00:00 dst_gap"],
     ]);
   });
 
-  test("is no business of a trigger that was made or changed later", () => {
+  test("is not listed for a trigger created or changed later", () => {
     expect(skippedBy("2026-03-09T05:30:00Z", "2026-03-09T05:30:01Z", "2026-03-08T12:00:00Z")).toEqual([]);
   });
 });
 
-describe("however long nobody looked", () => {
+describe("after any outage", () => {
   test.each([
     ["a minutely trigger, 50 years", MINUTELY, "1976-01-01T00:00:00Z"],
     ["one in New York, 50 years", cron("*/5 * * * *", "America/New_York"), "1976-01-01T05:00:00Z"],
@@ -223,7 +223,7 @@ describe("however long nobody looked", () => {
       ruleOf({ scheduleType: "interval", intervalMs: 1000, anchorAt: new Date(0) }),
       "1976-01-01T00:00:00Z",
     ],
-  ])("%s: the decision is small, quick, and leaves nothing out", (_name, rule, nextRunAt) => {
+  ])("%s: the decision is small and quick, and accounts for every instant", (_name, rule, nextRunAt) => {
     const began = performance.now();
     const now = "2026-06-01T00:00:30Z";
     for (const catchUp of ["skip", "last", "all"] as const) {
@@ -245,7 +245,7 @@ describe("however long nobody looked", () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  test("the newest instants are the same as those at the end of a whole list", () => {
+  test("the newest instants equal the end of the full list", () => {
     const rule = cron("*/7 1-4 * * *", "Europe/Berlin");
     const span = { after: new Date("2026-03-27T00:00:00Z"), until: new Date("2026-03-31T12:00:00Z") };
     const all = newestInstants(rule, span, 10_000);
@@ -255,7 +255,7 @@ describe("however long nobody looked", () => {
   });
 });
 
-test("jitter puts off a start by the chance it is given, less than the seconds that were asked for", () => {
+test("jitter delays a start by its random share, less than the configured seconds", () => {
   const start = (chance: number) =>
     decideDue(request("2026-03-01T09:00:00Z", "2026-03-01T09:00:01Z", { jitterSeconds: 30, random: () => chance }))
       .fire[0]?.startAt;
@@ -264,7 +264,7 @@ test("jitter puts off a start by the chance it is given, less than the seconds t
   expect(start(1 - 2 ** -32)).toEqual(new Date("2026-03-01T09:00:29.999Z"));
 });
 
-test("the chance of an instant is the same for all who ask, and spreads triggers and instants evenly", () => {
+test("the random share of an instant is the same for every caller, and spreads triggers and instants evenly", () => {
   const at = new Date("2026-03-01T09:00:00Z");
   expect(instantChance("a", at)).toBe(instantChance("a", new Date(at)));
   const chances = Array.from({ length: 10_000 }, (_, n) =>
@@ -279,7 +279,7 @@ test("the chance of an instant is the same for all who ask, and spreads triggers
   }
 });
 
-test("SCHED-18 a delay longer than a timer can hold is cut to what it can, never to nothing", () => {
+test("SCHED-18 a delay longer than a timer can hold becomes the longest possible one, never zero", () => {
   expect(clampDelay(60 * DAY_MS)).toBe(2 ** 31 - 1);
   expect(clampDelay(Number.POSITIVE_INFINITY)).toBe(2 ** 31 - 1);
   expect(clampDelay(-5)).toBe(0);

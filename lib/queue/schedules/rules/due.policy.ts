@@ -10,7 +10,7 @@ export const CATCH_UP_SPREAD_MS = 10_000;
 /** Skipped instants that are listed individually; older ones become one range. */
 const NAMED = 1000;
 
-/** The most instants that `all` makes up for, whatever the trigger's limit is. */
+/** The most instants that `all` catches up on, whatever the trigger's limit is. */
 const MAX_CATCH_UP = 1000;
 
 /**

@@ -114,7 +114,7 @@ const sorted = (values: readonly number[]): number[] => [...new Set(values)].sor
 function splitFields(text: string): CronFields["texts"] {
   if (text.trim() === "") throw new CronError("fields", "is empty; five fields are needed, such as 0 9 * * *");
   if (/[^\S ]|\p{Cc}/u.test(text)) {
-    throw new CronError("blank", "has a tab, a line break or another blank that is no plain space (U+0020)");
+    throw new CronError("blank", "has a tab, a line break or another blank that is not a space (U+0020)");
   }
   const tidy = tidyCron(text);
   if (tidy.startsWith("@")) return splitFields(expandAlias(tidy));
@@ -135,7 +135,7 @@ function expandAlias(text: string): string {
   if (fields === undefined) {
     throw new CronError(
       "alias",
-      `is no alias that is known; they are ${[...ALIASES.keys()].join(", ")}, in lower case`,
+      `is not a known alias; use one of ${[...ALIASES.keys()].join(", ")}, in lower case`,
     );
   }
   return fields;

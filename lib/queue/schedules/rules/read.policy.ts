@@ -43,7 +43,8 @@ export function zoneProblems(name: string | null | undefined): FieldProblem[] {
   if (name === null || name === undefined) return [problem("timezone", "required", "must be an IANA time zone")];
   if (isZone(name)) return [];
   const right = spellingOf(name);
-  const hint = right === undefined ? "such as Europe/Berlin; abbreviations and offsets are none" : `spelled ${right}`;
+  const hint =
+    right === undefined ? "such as Europe/Berlin; abbreviations and offsets are not accepted" : `spelled ${right}`;
   return [problem("timezone", "unknown", `must be an IANA time zone, ${hint}`)];
 }
 

@@ -32,11 +32,11 @@ test.each([
   ["0 0 1-31 * 5", "At 00:00 every day"],
   ["0 9 * * 1#1,5L", "At 09:00 on the 1st Monday of the month and the last Friday of the month"],
   ["@weekly", "At 00:00 on Sunday"],
-])("an expression is described by what it matches: %s is %s", (expr, words) => {
+])("the expression %s is described as %s", (expr, words) => {
   expect(describeSchedule(cron(expr, "Europe/Berlin"))).toBe(`${words} (Europe/Berlin)`);
 });
 
-test("intervals and single instants in words", () => {
+test("intervals and single instants are described in words", () => {
   const interval = (intervalMs: number) =>
     describeSchedule(ruleOf({ scheduleType: "interval", intervalMs, anchorAt: AT, timezone: "Europe/Berlin" }));
   const from = "counted from 2026-03-01 10:00 (Europe/Berlin)";
@@ -47,7 +47,7 @@ test("intervals and single instants in words", () => {
   expect(describeSchedule(ruleOf({ scheduleType: "once", onceAt: AT }))).toBe("Once, at 2026-03-01 09:00 (UTC)");
 });
 
-test("a preview has the words, the instants in both zones, and marks clock changes", () => {
+test("a preview has the description, the instants in both zones, and marks clock changes", () => {
   expect(
     previewSchedule({
       rule: cron("30 2 * * *", "America/New_York"),
@@ -68,7 +68,7 @@ test("a preview has the words, the instants in both zones, and marks clock chang
   });
 });
 
-test("a preview warns of what never comes, and of what comes more often than once a minute", () => {
+test("a preview warns about a schedule that never occurs or occurs more than once a minute", () => {
   const warnings = (request: Omit<Parameters<typeof previewSchedule>[0], "after" | "count">, count = 10) =>
     previewSchedule({ after: AT, count, ...request }).warnings;
   expect(warnings({ rule: cron("* * * * *") })).toEqual([]);
@@ -83,7 +83,7 @@ test("a preview warns of what never comes, and of what comes more often than onc
   expect(warnings({ rule: seconds(1000), runsLeft: 1 })).toEqual([]);
 });
 
-test("an interval counts from its anchor, whenever one looks", () => {
+test("an interval counts from its anchor, at any time", () => {
   const rule = ruleOf({ scheduleType: "interval", intervalMs: 5_400_000, anchorAt: AT });
   const first = (after: string) =>
     previewSchedule({ rule, after: new Date(after), count: 1 }).occurrences[0]?.at.toISOString();
@@ -110,7 +110,7 @@ test("intervals have bounds, instants lie between 1970 and 9999", () => {
   expect(refusal({ scheduleType: "once", onceAt: new Date(Number.NaN) })).toMatchObject({ code: "range" });
 });
 
-test("each kind of schedule needs its own fields, and takes none of another's", () => {
+test("each type of schedule requires its own fields and refuses those of another type", () => {
   const pointers = (fields: Parameters<typeof readSchedule>[0]) =>
     readSchedule(fields).problems?.map(({ pointer, code }) => `${pointer} ${code}`);
   expect(pointers({})).toEqual(["/timezone required", "/cron_expr required"]);

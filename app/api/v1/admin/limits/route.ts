@@ -17,7 +17,7 @@ export const GET = platformRoute({
 
 export const POST = platformRoute({
   permission: "platform:queues:write",
-  summary: "Limit what of a queue or definition runs at once or starts in a time",
+  summary: "Create a limit on running jobs or starts per second",
   body: createBody,
   response: limit,
   status: 201,

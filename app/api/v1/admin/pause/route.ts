@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = platformRoute({
   permission: "platform:queues:read",
-  summary: "List what is paused just now",
+  summary: "List the current pauses",
   response: pauseList,
   handler: async ({ db }) => ({ data: (await listPauses(db)).map(serializePause) }),
 });

@@ -8,14 +8,14 @@ export const dynamic = "force-dynamic";
 
 export const GET = platformRoute({
   permission: "platform:worker-keys:read",
-  summary: "List the keys of remote workers",
+  summary: "List worker keys",
   response: workerKeyList,
   handler: async ({ db }) => ({ data: await listWorkerKeys(db) }),
 });
 
 export const POST = platformRoute({
   permission: "platform:worker-keys:write",
-  summary: "Make a key for remote workers; its text is answered once",
+  summary: "Create a worker key. The key is returned only once",
   // A key could otherwise create a key that outlives it.
   sessionOnly: true,
   body: createWorkerKey,

@@ -12,7 +12,7 @@ const READ = ["jobs:read"] as const;
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "List the acts on many jobs, newest first",
+  summary: "List bulk actions, newest first",
   query: jobActionListQuery,
   response: jobActionList,
   handler: async ({ db, scope, query, runtime, info }) => {
@@ -26,11 +26,11 @@ export const GET = tenantRoute({
 
 export const POST = tenantRoute({
   permission: "jobs:update",
-  summary: "Act on many jobs, by ids or by filter; a dry run only counts them",
+  summary: "Start a bulk action on jobs by ids or by filter. A dry run only counts them",
   body: createJobAction,
   response: createdJobAction,
   status: 202,
-  tooMany: "As many actions as a tenant may have are open; see Retry-After",
+  tooMany: "The tenant has reached the limit of open actions; see Retry-After",
   // A filter selects jobs by fields that only callers with jobs:read may see.
   sometimes: ({ action, filter }) => [...bulkActionPermissions(action), ...(filter ? READ : [])],
   handler: async ({ db, scope, body }) => {

@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "List jobs that failed for good and were not put back, newest first",
+  summary: "List dead letters, newest first",
   query: deadLetterListQuery,
   response: deadLetterList,
   handler: async ({ db, scope, query, runtime, info }) => {

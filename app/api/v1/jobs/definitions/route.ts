@@ -7,7 +7,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "definitions:read",
-  summary: "List what may be enqueued",
+  summary: "List the active definitions",
   response: definitionList,
   handler: async ({ db }) => {
     const definitions = await listDefinitions(db);

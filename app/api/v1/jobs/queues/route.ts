@@ -7,7 +7,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "definitions:read",
-  summary: "List the queues that take jobs, and what is paused",
+  summary: "List the active queues and their pauses",
   response: tenantQueueList,
   handler: async ({ db, scope }) => {
     const queues = await listTenantQueues(db, scope);

@@ -7,7 +7,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "Counts by status; terminal ones of the last 24 hours",
+  summary: "Count jobs by status; ended jobs of the last 24 hours",
   response: jobSummary,
   handler: async ({ db, scope }) => serializeSummary(await summarizeJobs(db, scope)),
 });

@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "triggers:read",
-  summary: "List triggers, newest first, each with its next instant and how its newest firings ended",
+  summary: "List triggers, newest first, with the next run and the latest firings",
   query: triggerListQuery,
   response: triggerList,
   handler: async ({ db, scope, query, runtime, info }) => {
@@ -25,7 +25,7 @@ export const GET = tenantRoute({
 
 export const POST = tenantRoute({
   permission: "triggers:write",
-  summary: "Make a trigger, which starts jobs by itself: on an event, or by a schedule",
+  summary: "Create a trigger on an event or a schedule",
   body: createBody,
   response: trigger,
   status: 201,

@@ -11,13 +11,14 @@ import { passwordChange, passwordChanged } from "@/lib/contract";
 export const dynamic = "force-dynamic";
 
 export const POST = signedInRoute({
-  summary: "Change your password; every other session of yours ends",
+  summary: "Change your password and end your other sessions",
   sessionOnly: true,
   body: passwordChange,
   response: passwordChanged,
   handler: async ({ principal, runtime, info, body }) => {
     if (principal.kind !== "user") throw new HttpProblem("forbidden", { detail: "An API key has no password." });
-    if (isSame(body.new_password, body.current_password)) throw refused("/new_password", "must be another one");
+    if (isSame(body.new_password, body.current_password))
+      throw refused("/new_password", "must differ from the current password");
     const { email, displayName } = principal.user;
     const weakness = weaknessOf(body.new_password, { email, displayName });
     if (weakness !== null) throw refused("/new_password", weakness);
@@ -27,7 +28,7 @@ export const POST = signedInRoute({
     const change = { userId: principal.user.id, current: body.current_password, next: body.new_password };
     const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id };
     const sessionId = await changePassword(runtime.auth, change, client);
-    if (sessionId === null) throw refused("/current_password", "is not your present password");
+    if (sessionId === null) throw refused("/current_password", "is not your current password");
     await returnToBuckets(runtime.auth, [bucket]);
     const cookie = sessionCookie(runtime.config.origin, sessionId, SESSION_ABSOLUTE_SECONDS);
     return new Reply({ changed: true as const }, { headers: { "set-cookie": cookie } });

@@ -29,7 +29,7 @@ export const GET = tenantRoute({
 
 export const PATCH = tenantRoute({
   permission: "webhooks:write",
-  summary: "Change a webhook endpoint: what is not named stays, headers replace all there were",
+  summary: "Change a webhook endpoint. Omitted fields stay unchanged, headers replaces all headers",
   params: webhookParams,
   body: updateWebhook,
   response: webhookEndpoint,
@@ -49,7 +49,7 @@ export const PATCH = tenantRoute({
 
 export const DELETE = tenantRoute({
   permission: "webhooks:write",
-  summary: "Delete a webhook endpoint and its secrets; messages that wait for it fail",
+  summary: "Delete a webhook endpoint and its secrets. Waiting messages fail",
   params: webhookParams,
   response: webhookEndpoint,
   etag: true,

@@ -5,7 +5,7 @@ import { drainWorker, stopWorker } from "@/lib/queue/remote";
 export const dynamic = "force-dynamic";
 
 export const POST = workerRoute({
-  summary: "Say that a remote worker takes nothing new, or that it left",
+  summary: "Report that a remote worker is draining or has stopped",
   body: workerState,
   response: workerStateAnswer,
   handler: async ({ db, holder, body: { worker, state } }) => {

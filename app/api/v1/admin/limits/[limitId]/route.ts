@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 
 export const PATCH = platformRoute({
   permission: "platform:queues:write",
-  summary: "Change a limit, also while jobs run under it",
+  summary: "Change a limit",
   params: limitParams,
   body: updateBody,
   response: limit,
@@ -28,7 +28,7 @@ export const PATCH = platformRoute({
 
 export const DELETE = platformRoute({
   permission: "platform:queues:write",
-  summary: "Take a limit away",
+  summary: "Delete a limit",
   params: limitParams,
   response: limit,
   handler: async (context) => {

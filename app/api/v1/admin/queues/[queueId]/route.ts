@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 
 export const PATCH = platformRoute({
   permission: "platform:queues:write",
-  summary: "Change a queue, for what is enqueued and started from now on",
+  summary: "Change a queue, for jobs enqueued or started later",
   params: queueParams,
   body: updateBody,
   response: queue,

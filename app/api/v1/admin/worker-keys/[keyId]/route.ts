@@ -6,7 +6,7 @@ export const dynamic = "force-dynamic";
 
 export const DELETE = platformRoute({
   permission: "platform:worker-keys:write",
-  summary: "Revoke a key of remote workers, from its next request on",
+  summary: "Revoke a worker key",
   params: workerKeyParams,
   response: workerKey,
   handler: revokeKey,

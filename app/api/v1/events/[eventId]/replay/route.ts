@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "events:publish",
-  summary: "Replay a stored event: compare it with the triggers that listen now, and start their jobs",
+  summary: "Replay a stored event for the current triggers",
   params: eventParams,
   body,
   response: replayedEvent,

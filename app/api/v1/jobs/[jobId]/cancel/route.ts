@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "jobs:cancel",
-  summary: "Cancel a job; a running one is asked to stop",
+  summary: "Cancel a job. A running job is asked to stop",
   params: jobParams,
   body: cancelBody,
   response: job,

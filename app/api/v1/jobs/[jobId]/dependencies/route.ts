@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "List whom a job waits for and who waits for it",
+  summary: "List the parents and children of a job",
   params: jobParams,
   response: dependenciesAnswer,
   handler: async ({ db, scope, params }) => {

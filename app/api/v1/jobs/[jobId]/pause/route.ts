@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "jobs:update",
-  summary: "Keep a queued job from being started",
+  summary: "Pause a queued job",
   params: jobParams,
   body,
   response: job,

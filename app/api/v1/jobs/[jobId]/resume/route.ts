@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "jobs:update",
-  summary: "Put a paused job back to where it stood",
+  summary: "Resume a paused job at its former position",
   params: jobParams,
   body,
   response: job,

@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "jobs:retry",
-  summary: "Run a finished job again, or a new one with another payload",
+  summary: "Retry a finished job, or create a new job with another payload",
   params: jobParams,
   body: retryBody,
   response: job,

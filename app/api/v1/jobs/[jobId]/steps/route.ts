@@ -9,7 +9,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "List the steps that the attempts of a job have done for good",
+  summary: "List the completed steps of a job",
   params: jobParams,
   query: stepListQuery,
   response: stepList,

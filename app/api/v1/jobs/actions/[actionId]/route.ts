@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "Get an act on many jobs, with how far it is",
+  summary: "Get a bulk action with its progress",
   params: jobActionParams,
   response: jobAction,
   handler: async ({ db, scope, params }) => {

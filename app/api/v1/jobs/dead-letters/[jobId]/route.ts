@@ -9,7 +9,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "Get a dead letter, with who did what to it",
+  summary: "Get a dead letter with its history",
   params: deadLetterParams,
   response: deadLetterDetail,
   handler: async ({ db, scope, params }) => {
@@ -22,7 +22,7 @@ export const GET = tenantRoute({
 
 export const PATCH = tenantRoute({
   permission: "jobs:update",
-  summary: "Note what became of a dead letter: status, note or both",
+  summary: "Update the status or the note of a dead letter",
   params: deadLetterParams,
   body: changeDeadLetter,
   response: deadLetterDetail,

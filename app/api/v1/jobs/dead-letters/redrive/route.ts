@@ -11,11 +11,11 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "jobs:retry",
-  summary: "Put dead letters back: some, those of a filter, all, or one with another payload",
+  summary: "Redrive dead letters: by ids, by filter, all, or one with another payload",
   body: redrive,
   response: redriven,
   status: 202,
-  tooMany: "As many actions as a tenant may have are open; see Retry-After",
+  tooMany: "The tenant has reached the limit of open actions; see Retry-After",
   afterCommit: wakeWorkers,
   // A filter selects jobs by fields that only callers with jobs:read may see.
   sometimes: ({ ids }) => (ids === undefined ? ["jobs:read"] : []),

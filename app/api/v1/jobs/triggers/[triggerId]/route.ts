@@ -23,7 +23,7 @@ export const GET = tenantRoute({
 
 export const PATCH = tenantRoute({
   permission: "triggers:write",
-  summary: "Change a trigger: what is not named stays, null takes a value away",
+  summary: "Change a trigger. Omitted fields stay unchanged, null clears a value",
   params: triggerParams,
   body: updateTrigger,
   response: trigger,
@@ -37,7 +37,7 @@ export const PATCH = tenantRoute({
 
 export const DELETE = tenantRoute({
   permission: "triggers:write",
-  summary: "Delete a trigger; jobs that it made go on",
+  summary: "Delete a trigger. Its jobs keep running",
   params: triggerParams,
   response: trigger,
   etag: true,

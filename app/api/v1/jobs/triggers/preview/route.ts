@@ -7,7 +7,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "triggers:read",
-  summary: "Say in words and instants what a schedule would do, without storing anything",
+  summary: "Preview a schedule: its description and next runs",
   body: previewBody,
   response: triggerPreview,
   handler: async ({ db, scope, body }) => serializeTriggerPreview(await previewTrigger(db, scope, previewInput(body))),

@@ -10,11 +10,11 @@ import { rotateSecret } from "@/lib/webhooks/endpoints";
 export const dynamic = "force-dynamic";
 
 const TOO_OFTEN =
-  "Three earlier secrets are still valid, each for 24 hours after it was replaced. Try again when one is over.";
+  "Three earlier secrets are still valid, each for 24 hours after it was replaced. Try again when one has expired.";
 
 export const POST = tenantRoute({
   permission: "webhooks:write",
-  summary: "Give a webhook endpoint another secret, shown this once; both are used for 24 hours",
+  summary: "Rotate the secret of a webhook endpoint. The new one is returned only once, both are valid for 24 hours",
   params: webhookParams,
   response: webhookEndpointWithSecret,
   withoutSecrets: (answer) => ({ ...answer, secret: "" }),

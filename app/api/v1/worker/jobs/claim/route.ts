@@ -5,7 +5,7 @@ import { claimedWork, claimWork } from "@/lib/contract";
 export const dynamic = "force-dynamic";
 
 export const POST = workerRoute({
-  summary: "Claim jobs for a remote worker; waits for some when there are none",
+  summary: "Claim jobs for a remote worker, with long polling",
   body: claimWork,
   response: claimedWork,
   answerWithinMs: CLAIM_WITHIN_MS,

@@ -9,7 +9,7 @@ export const dynamic = "force-dynamic";
 
 export const PATCH = platformRoute({
   permission: "platform:definitions:write",
-  summary: "Change a definition; its version rises",
+  summary: "Change a definition and create a new version",
   params: definitionParams,
   body: updateBody,
   response: definition,

@@ -9,7 +9,7 @@ export const GET = downloadArtifact;
 
 export const DELETE = tenantRoute({
   permission: "jobs:update",
-  summary: "Delete an artifact of a job; its bytes no longer count for the quota",
+  summary: "Delete an artifact of a job and free its quota",
   params: artifactParams,
   response: artifact,
   handler: async ({ db, scope, params }) => serializeArtifact(await deleteArtifact(db, scope, params)),

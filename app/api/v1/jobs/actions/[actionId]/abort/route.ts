@@ -7,7 +7,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "jobs:update",
-  summary: "End an act on many jobs; what was done stays done",
+  summary: "Abort a bulk action. Finished changes stay in effect",
   params: jobActionParams,
   body: abortJobAction,
   response: jobAction,

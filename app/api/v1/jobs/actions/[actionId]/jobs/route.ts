@@ -8,7 +8,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "List what became of each job of an act",
+  summary: "List the results of an action, one for each job",
   params: jobActionParams,
   query: jobActionResultsQuery,
   response: jobActionResults,

@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "triggers:read",
-  summary: "List what became of a trigger's instants, events and runs, newest first",
+  summary: "List a trigger's firings, newest first",
   params: triggerParams,
   query: firingListQuery,
   response: firingList,

@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "triggers:write",
-  summary: "Make a job of a trigger now, with its template or another payload",
+  summary: "Run a trigger now, with its template or another payload",
   params: triggerParams,
   body: runBody,
   response: triggerRun,

@@ -5,7 +5,7 @@ import { failWork, remoteJobParams, settledWork } from "@/lib/contract";
 export const dynamic = "force-dynamic";
 
 export const POST = workerRoute({
-  summary: "Record that a remote attempt failed, was stopped, or is given back; safe to repeat",
+  summary: "Record that a remote attempt failed, was stopped, or is released; safe to repeat",
   params: remoteJobParams,
   body: failWork,
   response: settledWork,

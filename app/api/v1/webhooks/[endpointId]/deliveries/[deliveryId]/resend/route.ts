@@ -11,7 +11,7 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "webhooks:write",
-  summary: "Send a message again, as it was and under its own id",
+  summary: "Resend a message with its original id",
   params: deliveryParams,
   response: webhookJob,
   status: 201,
@@ -25,7 +25,7 @@ export const POST = tenantRoute({
     if (!endpoint || !sent) throw notFound();
     const payload = webhookPayload.safeParse(sent.payload);
     if (!payload.success || !sent.queuedAt || !sent.definitionKey) {
-      throw new HttpProblem("conflict", { detail: "The job of this delivery is not kept any more." });
+      throw new HttpProblem("conflict", { detail: "The job of this delivery was deleted. Send a new message." });
     }
     const { timestamp = sent.queuedAt.toISOString(), ...kept } = payload.data;
     const message = { ...kept, timestamp, message_id: sent.messageId };
