@@ -22,7 +22,7 @@ const forbidden = [
     name: "policy-is-pure",
     from: { path: "\\.policy\\.ts$|^lib/queue/(states|error-classes)\\.ts$", pathNot: TEST },
     to: {
-      path: `^(lib/db|drizzle)/|\\.sql\\.ts$|${SQL_LIBRARIES}|^(node:)?(fs|net|http|https|timers)`,
+      path: `^(lib/db|drizzle)/|\\.(sql|drizzle)\\.ts$|${SQL_LIBRARIES}|^(node:)?(fs|net|http|https|timers)`,
     },
   },
   {
@@ -36,7 +36,7 @@ const forbidden = [
   {
     name: "sql-only-in-sql",
     from: {
-      pathNot: `^(lib/db|lib/auth|lib/tenancy|lib/inventory|jobs|lib/testing|drizzle|e2e)/|\\.sql\\.ts$|${TEST}|^node_modules/`,
+      pathNot: `^(lib/db|lib/auth|lib/tenancy|lib/inventory|lib/webhooks|jobs|lib/testing|drizzle|e2e)/|\\.(sql|drizzle)\\.ts$|${TEST}|^node_modules/`,
     },
     to: { path: `${SQL_LIBRARIES}|^drizzle/` },
   },

@@ -1,7 +1,7 @@
 import { writeAudit } from "@/lib/auth/audit";
 import { API_KEY_SCOPES, type TenantRole } from "@/lib/contract";
 import type { Database } from "@/lib/db";
-import { findUserId, newPassword, putApiKey, putMembership, putTenant, putUser, TENANT_SCOPES } from "./people";
+import { findUserId, newPassword, putApiKey, putMembership, putTenant, putUser, TENANT_SCOPES } from "./people.drizzle";
 
 /** A tenant's member, created from the command line. */
 export interface NewMember {

@@ -6,7 +6,7 @@ import { dataDir } from "@/lib/db/embedded/index.mjs";
 import { insertProvider, listProviders, moveProvider } from "@/lib/inventory/providers";
 import { createDefinition, listDefinitions, SYSTEM } from "@/lib/queue";
 import { seedTriggers } from "./demo-triggers";
-import { newPassword, putApiKey, putMembership, putTenant, putUser, TENANT_SCOPES } from "./people";
+import { newPassword, putApiKey, putMembership, putTenant, putUser, TENANT_SCOPES } from "./people.drizzle";
 import { writeSamples } from "./samples/folder";
 
 const TENANTS = { acme: "Acme Archive", globex: "Globex Media" } as const;

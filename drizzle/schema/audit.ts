@@ -1,38 +1,38 @@
 import { sql } from "drizzle-orm";
-import { boolean, jsonb, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { app } from "./app";
+import { boolean, jsonb, text, uuid } from "drizzle-orm/pg-core";
+import { app, instant } from "./app";
 
 // Who did what; append-only.
 export const securityAudit = app.table("security_audit", {
-  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
-  at: timestamp("at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
-  tenantId: uuid("tenant_id"),
-  actorKind: text("actor_kind").notNull(),
-  actorId: uuid("actor_id"),
-  action: text("action").notNull(),
-  severity: text("severity").notNull().default("low"),
-  objectKind: text("object_kind"),
-  objectId: text("object_id"),
-  success: boolean("success").notNull(),
-  reason: text("reason"),
-  detail: jsonb("detail").notNull().default(sql`'{}'::jsonb`),
-  requestId: text("request_id"),
-  ip: text("ip"),
-  userAgent: text("user_agent"),
+  id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
+  at: instant().notNull().default(sql`clock_timestamp()`),
+  tenant_id: uuid(),
+  actor_kind: text().notNull(),
+  actor_id: uuid(),
+  action: text().notNull(),
+  severity: text().notNull().default("low"),
+  object_kind: text(),
+  object_id: text(),
+  success: boolean().notNull(),
+  reason: text(),
+  detail: jsonb().notNull().default(sql`'{}'::jsonb`),
+  request_id: text(),
+  ip: text(),
+  user_agent: text(),
 });
 
 export const jobAudit = app.table("job_audit", {
-  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
-  at: timestamp("at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
-  tenantId: uuid("tenant_id").notNull(),
-  jobId: uuid("job_id"),
-  actorKind: text("actor_kind").notNull(),
-  actorId: uuid("actor_id"),
-  action: text("action").notNull(),
-  fromStatus: text("from_status"),
-  toStatus: text("to_status"),
-  reason: text("reason"),
-  requestId: text("request_id"),
-  triggerId: uuid("trigger_id"),
-  eventId: uuid("event_id"),
+  id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
+  at: instant().notNull().default(sql`clock_timestamp()`),
+  tenant_id: uuid().notNull(),
+  job_id: uuid(),
+  actor_kind: text().notNull(),
+  actor_id: uuid(),
+  action: text().notNull(),
+  from_status: text(),
+  to_status: text(),
+  reason: text(),
+  request_id: text(),
+  trigger_id: uuid(),
+  event_id: uuid(),
 });

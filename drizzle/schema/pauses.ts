@@ -1,16 +1,16 @@
 import { sql } from "drizzle-orm";
-import { integer, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { app } from "./app";
+import { integer, text, uuid } from "drizzle-orm/pg-core";
+import { app, instant } from "./app";
 
 // What is not started for now.
 export const pauses = app.table("pauses", {
-  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
-  scope: text("scope").notNull(),
-  queueId: integer("queue_id"),
-  definitionId: uuid("definition_id"),
-  tenantId: uuid("tenant_id"),
-  reason: text("reason").notNull(),
-  pausedAt: timestamp("paused_at", { withTimezone: true }).notNull().default(sql`app.now()`),
-  pausedUntil: timestamp("paused_until", { withTimezone: true }),
-  pausedBy: uuid("paused_by"),
+  id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
+  scope: text().notNull(),
+  queue_id: integer(),
+  definition_id: uuid(),
+  tenant_id: uuid(),
+  reason: text().notNull(),
+  paused_at: instant().notNull().default(sql`app.now()`),
+  paused_until: instant(),
+  paused_by: uuid(),
 });

@@ -1,18 +1,18 @@
 import { sql } from "drizzle-orm";
-import { bigint, integer, jsonb, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { app } from "./app";
+import { bigint, integer, jsonb, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { app, instant } from "./app";
 
 // What an attempt has done for good.
 export const jobSteps = app.table(
   "job_steps",
   {
-    jobId: uuid("job_id").notNull(),
-    runNo: integer("run_no").notNull(),
-    name: text("name").notNull(),
-    tenantId: uuid("tenant_id").notNull(),
-    attemptNo: bigint("attempt_no", { mode: "number" }).notNull(),
-    result: jsonb("result").notNull(),
-    createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+    job_id: uuid().notNull(),
+    run_no: integer().notNull(),
+    name: text().notNull(),
+    tenant_id: uuid().notNull(),
+    attempt_no: bigint({ mode: "number" }).notNull(),
+    result: jsonb().notNull(),
+    created_at: instant().notNull().default(sql`app.now()`),
   },
-  (table) => [primaryKey({ columns: [table.jobId, table.runNo, table.name] })],
+  (table) => [primaryKey({ columns: [table.job_id, table.run_no, table.name] })],
 );

@@ -1,75 +1,75 @@
 import { sql } from "drizzle-orm";
-import { boolean, doublePrecision, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { app, bytea } from "./app";
+import { boolean, doublePrecision, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { app, bytea, instant } from "./app";
 
 // Who there is: tenants, people, their roles, sessions and API keys.
 export const tenants = app.table("tenants", {
-  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
-  slug: text("slug").notNull(),
-  name: text("name").notNull(),
-  timezone: text("timezone").notNull().default("UTC"),
-  status: text("status").notNull().default("active"),
-  createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
-  updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
-  weight: doublePrecision("weight").notNull().default(1),
+  id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
+  slug: text().notNull(),
+  name: text().notNull(),
+  timezone: text().notNull().default("UTC"),
+  status: text().notNull().default("active"),
+  created_at: instant().notNull().default(sql`app.now()`),
+  updated_at: instant().notNull().default(sql`app.now()`),
+  weight: doublePrecision().notNull().default(1),
 });
 
 export const users = app.table("users", {
-  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
-  email: text("email").notNull(),
-  displayName: text("display_name").notNull().default(""),
-  passwordHash: text("password_hash"),
-  mustChangePassword: boolean("must_change_password").notNull().default(false),
-  isSuperAdmin: boolean("is_super_admin").notNull().default(false),
-  disabledAt: timestamp("disabled_at", { withTimezone: true }),
-  createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
-  updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
+  email: text().notNull(),
+  display_name: text().notNull().default(""),
+  password_hash: text(),
+  must_change_password: boolean().notNull().default(false),
+  is_super_admin: boolean().notNull().default(false),
+  disabled_at: instant(),
+  created_at: instant().notNull().default(sql`app.now()`),
+  updated_at: instant().notNull().default(sql`app.now()`),
 });
 
 export const memberships = app.table(
   "memberships",
   {
-    tenantId: uuid("tenant_id").notNull(),
-    userId: uuid("user_id").notNull(),
-    role: text("role").notNull(),
-    createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+    tenant_id: uuid().notNull(),
+    user_id: uuid().notNull(),
+    role: text().notNull(),
+    created_at: instant().notNull().default(sql`app.now()`),
   },
-  (table) => [primaryKey({ columns: [table.tenantId, table.userId] })],
+  (table) => [primaryKey({ columns: [table.tenant_id, table.user_id] })],
 );
 
 export const sessions = app.table("sessions", {
-  idHash: bytea("id_hash").notNull().primaryKey(),
-  userId: uuid("user_id").notNull(),
-  createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
-  lastSeenAt: timestamp("last_seen_at", { withTimezone: true }).notNull().default(sql`app.now()`),
-  idleExpiresAt: timestamp("idle_expires_at", { withTimezone: true }).notNull(),
-  absoluteExpiresAt: timestamp("absolute_expires_at", { withTimezone: true }).notNull(),
-  revokedAt: timestamp("revoked_at", { withTimezone: true }),
-  ip: text("ip"),
-  userAgent: text("user_agent"),
+  id_hash: bytea().notNull().primaryKey(),
+  user_id: uuid().notNull(),
+  created_at: instant().notNull().default(sql`app.now()`),
+  last_seen_at: instant().notNull().default(sql`app.now()`),
+  idle_expires_at: instant().notNull(),
+  absolute_expires_at: instant().notNull(),
+  revoked_at: instant(),
+  ip: text(),
+  user_agent: text(),
 });
 
 export const apiKeys = app.table("api_keys", {
-  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
-  keyId: text("key_id").notNull(),
-  secretHash: bytea("secret_hash").notNull(),
-  last4: text("last4").notNull(),
-  kind: text("kind").notNull(),
-  tenantId: uuid("tenant_id"),
-  name: text("name").notNull(),
-  scopes: text("scopes").array().notNull().default(sql`'{}'::text[]`),
-  createdBy: uuid("created_by").notNull(),
-  createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
-  expiresAt: timestamp("expires_at", { withTimezone: true }).notNull(),
-  revokedAt: timestamp("revoked_at", { withTimezone: true }),
-  lastUsedAt: timestamp("last_used_at", { withTimezone: true }),
-  lastUsedIp: text("last_used_ip"),
-  workerDefinitions: text("worker_definitions").array(),
-  workerQueues: text("worker_queues").array(),
+  id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
+  key_id: text().notNull(),
+  secret_hash: bytea().notNull(),
+  last4: text().notNull(),
+  kind: text().notNull(),
+  tenant_id: uuid(),
+  name: text().notNull(),
+  scopes: text().array().notNull().default(sql`'{}'::text[]`),
+  created_by: uuid().notNull(),
+  created_at: instant().notNull().default(sql`app.now()`),
+  expires_at: instant().notNull(),
+  revoked_at: instant(),
+  last_used_at: instant(),
+  last_used_ip: text(),
+  worker_definitions: text().array(),
+  worker_queues: text().array(),
 });
 
 export const requestBuckets = app.table("request_buckets", {
-  key: text("key").notNull().primaryKey(),
-  tokens: doublePrecision("tokens").notNull(),
-  refilledAt: timestamp("refilled_at", { withTimezone: true }).notNull(),
+  key: text().notNull().primaryKey(),
+  tokens: doublePrecision().notNull(),
+  refilled_at: instant().notNull(),
 });

@@ -161,7 +161,7 @@ test("PG-2 a borrowed connection that breaks between two queries does not crash 
 test("LEASE-30 a connection to a server that became read-only is closed, and the pool recovers", async () => {
   const db = open({ max: 1 });
   const write = () =>
-    withTenant(db, TENANT, (tx) => tx.orm.insert(lists).values({ tenantId: TENANT, name: `n${Math.random()}` }));
+    withTenant(db, TENANT, (tx) => tx.orm.insert(lists).values({ tenant_id: TENANT, name: `n${Math.random()}` }));
   await write();
   await database.query(`alter database ${database.name} set default_transaction_read_only = on`);
   await kill(await pidOf(db));
@@ -262,7 +262,7 @@ describe("drizzle over the same connections", () => {
   test("returns DatabaseErrors without SQL or values", async () => {
     const db = open();
     const insert = () =>
-      withTenant(db, TENANT, (tx) => tx.orm.insert(lists).values({ tenantId: TENANT, name: "secret-name" }));
+      withTenant(db, TENANT, (tx) => tx.orm.insert(lists).values({ tenant_id: TENANT, name: "secret-name" }));
     await insert();
     const error = await failure(insert());
     expect(error).toMatchObject({ kind: "conflict", constraint: "lists_tenant_id_name_key" });
@@ -273,15 +273,15 @@ describe("drizzle over the same connections", () => {
     const [row] = await withTenant(open(), TENANT, (tx) =>
       tx.orm
         .insert(lists)
-        .values({ tenantId: TENANT, name: "typed", columns: ["a"] })
+        .values({ tenant_id: TENANT, name: "typed", columns: ["a"] })
         .returning(),
     );
     expect(row).toMatchObject({
-      tenantId: TENANT,
+      tenant_id: TENANT,
       name: "typed",
       columns: ["a"],
-      rowCount: 0,
-      createdAt: expect.any(Date),
+      row_count: 0,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
   });
 

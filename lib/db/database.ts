@@ -6,10 +6,12 @@ import { repeatWhile } from "./retry";
 import type { Database, OpenOptions, Row, Statement, Transaction, TransactionOptions } from "./types";
 
 const STATEMENT_RETRIES = 3;
+/** A read that Drizzle built. */
+const READ = /^select\b/;
 
 /**
  * Opens a pool for one role. The pool connects on first use, so opening never rejects. A single statement is retried
- * only if the server certainly rolled it back, or if it is `repeatable` and its connection broke.
+ * only if the server certainly rolled it back, or if it is `repeatable` (or a read by Drizzle) and its connection broke.
  */
 export function openDatabase(options: OpenOptions): Database {
   const pool = new ConnectionPool(options);
@@ -21,15 +23,17 @@ export function openDatabase(options: OpenOptions): Database {
       connection.release();
     }
   };
+  const send = <T>(isRepeatable: boolean, use: (connection: Connection) => Promise<T>): Promise<T> =>
+    repeatWhile(
+      (error) => (error.undone && error.kind === "retryable") || (isRepeatable && error.connectionLost),
+      STATEMENT_RETRIES,
+      () => onConnection(use),
+    );
   const database: Database = {
     role: options.role,
     run: <R extends object = Row>(statement: Statement, values?: readonly unknown[]) =>
-      repeatWhile(
-        (error) => (error.undone && error.kind === "retryable") || (statement.repeatable && error.connectionLost),
-        STATEMENT_RETRIES,
-        () => onConnection((connection) => connection.run<R>(statement, values)),
-      ),
-    orm: ormOver((config, values) => onConnection((connection) => connection.orm(config, values))),
+      send(statement.repeatable, (connection) => connection.run<R>(statement, values)),
+    orm: ormOver((config, values) => send(READ.test(config.text), (connection) => connection.orm(config, values))),
     transaction: async <T>(fn: (tx: Transaction) => Promise<T>, { retries = 0 }: TransactionOptions = {}) => {
       const { result, afterCommit } = await repeatWhile(
         (error) => error.undone,

@@ -1,5 +1,6 @@
+import { getTableColumns } from "drizzle-orm";
 import { type NodePgClient, NodePgDatabase, NodePgSession } from "drizzle-orm/node-postgres";
-import { PgDialect } from "drizzle-orm/pg-core";
+import { PgDialect, type PgTable } from "drizzle-orm/pg-core";
 import type { QueryResult } from "pg";
 import { DatabaseError } from "./errors";
 
@@ -27,3 +28,12 @@ export function ormOver(query: OrmQuery): NodePgDatabase {
 }
 
 const sendOnly = (_text: string, _values: unknown[], send: () => Promise<unknown>) => send();
+
+/** Returns some columns of a table under their names, for `select` and `returning`. */
+export function columnsOf<T extends PgTable, N extends keyof T["_"]["columns"] & string>(
+  table: T,
+  ...names: readonly N[]
+): Pick<T["_"]["columns"], N> {
+  const all = getTableColumns(table) as T["_"]["columns"];
+  return Object.fromEntries(names.map((name) => [name, all[name]])) as Pick<T["_"]["columns"], N>;
+}

@@ -7,7 +7,7 @@ import { outsideTransactions } from "./network-guard";
 import { jitter, waitMs } from "./pause";
 import { stemOf } from "./statement";
 import type { OpenOptions, PoolStats, Statement } from "./types";
-import { valueTypes } from "./value-types";
+import { answerTypes, valueTypes } from "./value-types";
 
 const ACQUIRE_TIMEOUT_MS = 2500;
 const QUERY_TIMEOUT_MS = 20_000;
@@ -153,8 +153,9 @@ export class Connection {
     return this.#broken;
   }
 
-  run<R extends object>({ name, text }: Statement, values: readonly unknown[] = []): Promise<R[]> {
-    const config = this.#prepare ? { name, text, values: [...values] } : { text, values: [...values] };
+  run<R extends object>({ name, text, answers }: Statement, values: readonly unknown[] = []): Promise<R[]> {
+    const query = { text, values: [...values], types: answers ? answerTypes : valueTypes };
+    const config = this.#prepare ? { name, ...query } : query;
     return this.send(() => passing(stemOf(name), () => this.#client.query<R & pg.QueryResultRow>(config))).then(
       (result) => result.rows,
     );

@@ -7,13 +7,18 @@ const HASH_LENGTH = 8;
 
 /**
  * Names a SQL text. Pass values only as `$1 …`. `repeatable` marks a statement that is safe to run twice (a read), so
- * it may be resent when its connection breaks.
+ * it may be resent when its connection breaks. `answers` marks one whose rows the API answers: its instants are RFC 3339
+ * text.
  */
-export function statement(name: string, given: string, options: { repeatable?: boolean } = {}): Statement {
+export function statement(
+  name: string,
+  given: string,
+  { repeatable = false, answers = false }: { repeatable?: boolean; answers?: boolean } = {},
+): Statement {
   const text = dropFence() ? withoutFence(given) : given;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH);
   const stem = name.slice(0, MAX_IDENTIFIER - HASH_LENGTH - 1);
-  return Object.freeze({ name: `${stem}_${hash}`, text, repeatable: options.repeatable ?? false });
+  return Object.freeze({ name: `${stem}_${hash}`, text, repeatable, answers });
 }
 
 /** Returns the name that a statement was given, without its hash. */

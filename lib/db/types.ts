@@ -14,6 +14,8 @@ export interface Statement {
   readonly text: string;
   /** True if running it twice is safe. Then it is resent if its connection breaks. */
   readonly repeatable: boolean;
+  /** True if rows have instants as RFC 3339 text, as the API answers them, and not as Dates. */
+  readonly answers: boolean;
 }
 
 /** A pool or a transaction, for functions that only run statements. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { valueTypes } from "./value-types";
+import { answerTypes, valueTypes } from "./value-types";
 
 const TIMESTAMPTZ = 1184;
 const read = valueTypes.getTypeParser(TIMESTAMPTZ, "text") as (text: string) => unknown;
@@ -12,4 +12,11 @@ test("a timestamp is parsed once, and each reader gets its own Date", () => {
   expect(read("2026-11-28 12:00:00.124+00")).toEqual(new Date("2026-11-28T12:00:00.124Z"));
   expect(read("2026-11-28 12:00:00.123+00")).toEqual(new Date("2026-11-28T12:00:00.123Z"));
   expect(read("infinity")).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("an answer has instants as RFC 3339 text in UTC with milliseconds", () => {
+  const answer = answerTypes.getTypeParser(TIMESTAMPTZ, "text") as (text: string) => unknown;
+  expect(answer("2026-11-28 12:00:00.123456+00")).toBe("2026-11-28T12:00:00.123Z");
+  expect(answer("2026-11-28 12:00:00+00")).toBe("2026-11-28T12:00:00.000Z");
+  expect(answer("infinity")).toBe(Number.POSITIVE_INFINITY);
 });

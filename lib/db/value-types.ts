@@ -31,11 +31,21 @@ function parseInstant(text: string): unknown {
   return value instanceof Date ? new Date(value) : value;
 }
 
-/** Parses timestamptz to Date and jsonb to a value, as pg does. numeric stays text, because it may not fit a number. */
-export const valueTypes: pg.CustomTypesConfig = {
+/** Returns the RFC 3339 text of an instant, in UTC with milliseconds. `infinity` stays as it is. */
+function toRfc3339(text: string): unknown {
+  const value = parseInstant(text);
+  return value instanceof Date ? value.toISOString() : value;
+}
+
+const typesWith = (timestamptz: Parser): pg.CustomTypesConfig => ({
   getTypeParser: ((oid: number, format?: "text" | "binary"): Parser => {
     if (oid === INT8 && format !== "binary") return parseBigint;
-    if (oid === TIMESTAMPTZ && format !== "binary") return parseInstant;
+    if (oid === TIMESTAMPTZ && format !== "binary") return timestamptz;
     return pg.types.getTypeParser(oid, format as "text") as Parser;
   }) as pg.CustomTypesConfig["getTypeParser"],
-};
+});
+
+/** Parses timestamptz to Date and jsonb to a value, as pg does. numeric stays text, because it may not fit a number. */
+export const valueTypes = typesWith(parseInstant);
+/** Like `valueTypes`, but parses timestamptz to the RFC 3339 text that the API answers. */
+export const answerTypes = typesWith(toRfc3339);

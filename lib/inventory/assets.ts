@@ -1,7 +1,7 @@
 import { and, count, desc, eq, lt } from "drizzle-orm";
 import { assets } from "@/drizzle/schema";
 import type { Asset } from "@/lib/contract";
-import { type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
+import { columnsOf, type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
 
 const COUNTED = 10_000;
 
@@ -24,7 +24,18 @@ export interface AssetPage {
   readonly totalRelation: "eq" | "gte";
 }
 
-type AssetRow = typeof assets.$inferSelect;
+const ASSET = columnsOf(
+  assets,
+  "id",
+  "provider_id",
+  "path",
+  "size",
+  "sha256",
+  "media_type",
+  "modified_at",
+  "created_at",
+  "updated_at",
+);
 
 /** Returns a page of a tenant's inventory, newest first. */
 export async function listAssets(
@@ -34,11 +45,11 @@ export async function listAssets(
 ): Promise<AssetPage> {
   if (!("tenantId" in db)) return withTenant(db, tenantId, (tx) => listAssets(tx, tenantId, { filter, page }));
   const ofFilter = and(
-    ofTenant(assets.tenantId, tenantId),
-    filter.providerId === undefined ? undefined : eq(assets.providerId, filter.providerId),
+    ofTenant(assets.tenant_id, tenantId),
+    filter.providerId === undefined ? undefined : eq(assets.provider_id, filter.providerId),
   );
   const rows = await db.orm
-    .select()
+    .select(ASSET)
     .from(assets)
     .where(page.afterId === undefined ? ofFilter : and(ofFilter, lt(assets.id, page.afterId)))
     .orderBy(desc(assets.id))
@@ -52,23 +63,9 @@ export async function listAssets(
     .as("counted");
   const [{ total } = { total: 0 }] = await db.orm.select({ total: count() }).from(counted);
   return {
-    assets: rows.slice(0, page.limit).map(toAsset),
+    assets: rows.slice(0, page.limit),
     hasMore: rows.length > page.limit,
     total: Math.min(total, COUNTED),
     totalRelation: total > COUNTED ? "gte" : "eq",
-  };
-}
-
-function toAsset(row: AssetRow): Asset {
-  return {
-    id: row.id,
-    provider_id: row.providerId,
-    path: row.path,
-    size: row.size,
-    sha256: row.sha256,
-    media_type: row.mediaType,
-    modified_at: row.modifiedAt.toISOString(),
-    created_at: row.createdAt.toISOString(),
-    updated_at: row.updatedAt.toISOString(),
   };
 }

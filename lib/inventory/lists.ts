@@ -1,8 +1,10 @@
 import { and, count, desc, isNull, lt } from "drizzle-orm";
 import { lists } from "@/drizzle/schema";
 import type { ImportedList } from "@/lib/contract";
-import { type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
+import { columnsOf, type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
 import type { AssetPageRequest } from "./assets";
+
+const LIST = columnsOf(lists, "id", "name", "columns", "row_count", "created_at", "updated_at");
 
 export interface ListPage {
   readonly lists: readonly ImportedList[];
@@ -20,9 +22,9 @@ export async function listLists(
   page: AssetPageRequest,
 ): Promise<ListPage> {
   if (!("tenantId" in db)) return withTenant(db, tenantId, (tx) => listLists(tx, tenantId, page));
-  const filled = and(ofTenant(lists.tenantId, tenantId), isNull(lists.madeIn));
+  const filled = and(ofTenant(lists.tenant_id, tenantId), isNull(lists.made_in));
   const rows = await db.orm
-    .select()
+    .select(LIST)
     .from(lists)
     .where(page.afterId === undefined ? filled : and(filled, lt(lists.id, page.afterId)))
     .orderBy(desc(lists.id))
@@ -30,18 +32,9 @@ export async function listLists(
     .offset(page.offset ?? 0);
   const [{ total } = { total: 0 }] = await db.orm.select({ total: count() }).from(lists).where(filled);
   return {
-    lists: rows.slice(0, page.limit).map(toList),
+    lists: rows.slice(0, page.limit),
     hasMore: rows.length > page.limit,
     total,
     totalRelation: "eq",
   };
 }
-
-const toList = (row: typeof lists.$inferSelect): ImportedList => ({
-  id: row.id,
-  name: row.name,
-  columns: row.columns,
-  row_count: row.rowCount,
-  created_at: row.createdAt.toISOString(),
-  updated_at: row.updatedAt.toISOString(),
-});

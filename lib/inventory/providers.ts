@@ -9,49 +9,26 @@
 import { and, eq, or, sql } from "drizzle-orm";
 import { providers, tenants } from "@/drizzle/schema";
 import type { Provider } from "@/lib/contract";
-import { type Database, ofTenant, type Runner, statement, withTenant } from "@/lib/db";
-
-interface ProviderRow extends Record<string, unknown> {
-  id: string;
-  tenant_id: string;
-  tenant_slug: string;
-  name: string;
-  kind: "folder";
-  path: string;
-  created_at: Date;
-}
+import { columnsOf, type Database, ofTenant, type Runner, withTenant } from "@/lib/db";
 
 const LISTED = 1000;
-
-const insertSql = statement(
-  "platform_insert_provider",
-  `with target as (select id, slug from app.tenants where slug = $1 or id::text = $1 limit 1), made as (
-     insert into app.providers (tenant_id, name, kind, path, created_by)
-     select id, $2, $3, $4, $5 from target
-     on conflict (tenant_id, name) do nothing
-     returning id, tenant_id, name, kind, path, created_at)
-   select target.id as known_tenant, made.*, target.slug as tenant_slug from target left join made on true`,
-);
+const PROVIDER = columnsOf(providers, "id", "tenant_id", "name", "path", "created_at");
+const KIND = { kind: "folder" } as const;
 
 /** Lists all registered folders, or those of one tenant (id or slug). */
 export async function listProviders(db: Runner, tenant: string | null): Promise<Provider[]> {
   const rows = await db.orm
-    .select({
-      id: providers.id,
-      tenant_id: providers.tenantId,
-      tenant_slug: tenants.slug,
-      name: providers.name,
-      kind: providers.kind,
-      path: providers.path,
-      created_at: providers.createdAt,
-    })
+    .select({ ...PROVIDER, tenant_slug: tenants.slug })
     .from(providers)
-    .innerJoin(tenants, eq(tenants.id, providers.tenantId))
-    .where(tenant === null ? undefined : or(eq(tenants.slug, tenant), eq(sql`${tenants.id}::text`, tenant)))
+    .innerJoin(tenants, eq(tenants.id, providers.tenant_id))
+    .where(tenant === null ? undefined : isTenant(tenant))
     .orderBy(tenants.slug, providers.name)
     .limit(LISTED);
-  return rows.map((row) => toProvider({ ...row, kind: "folder" }));
+  return rows.map((row) => ({ ...row, ...KIND }));
 }
+
+/** True for the tenant with this slug or id. */
+const isTenant = (named: string) => or(eq(tenants.slug, named), eq(sql`${tenants.id}::text`, named));
 
 export interface NewProvider {
   readonly tenant: string;
@@ -67,16 +44,19 @@ export async function insertProvider(
   db: Runner,
   provider: NewProvider,
 ): Promise<Provider | "no-tenant" | "name-taken"> {
-  const { tenant, name, kind, path, createdBy } = provider;
-  const [row] = await db.run<ProviderRow & { known_tenant: string; id: string | null }>(insertSql, [
-    tenant,
-    name,
-    kind,
-    path,
-    createdBy,
-  ]);
-  if (!row) return "no-tenant";
-  return row.id === null ? "name-taken" : toProvider(row);
+  const [owner] = await db.orm
+    .select({ id: tenants.id, tenant_slug: tenants.slug })
+    .from(tenants)
+    .where(isTenant(provider.tenant))
+    .limit(1);
+  if (!owner) return "no-tenant";
+  const { name, kind, path, createdBy: created_by } = provider;
+  const [made] = await db.orm
+    .insert(providers)
+    .values({ tenant_id: owner.id, name, kind, path, created_by })
+    .onConflictDoNothing({ target: [providers.tenant_id, providers.name] })
+    .returning(PROVIDER);
+  return made ? { ...made, ...KIND, tenant_slug: owner.tenant_slug } : "name-taken";
 }
 
 /** Stores the new path of a folder that was moved with its files. Returns null if the tenant has no such folder. */
@@ -87,13 +67,9 @@ export async function moveProvider(
   const [moved] = await db.orm
     .update(providers)
     .set({ path })
-    .where(and(ofTenant(providers.tenantId, tenantId), eq(providers.name, name)))
+    .where(and(ofTenant(providers.tenant_id, tenantId), eq(providers.name, name)))
     .returning({ id: providers.id, path: providers.path });
   return moved ?? null;
-}
-
-function toProvider({ id, tenant_id, tenant_slug, name, kind, path, created_at }: ProviderRow): Provider {
-  return { id, tenant_id, tenant_slug, name, kind, path, created_at: created_at.toISOString() };
 }
 
 /** Returns the path of a tenant's provider; null when the tenant has no such provider. */
@@ -102,7 +78,7 @@ export async function findProviderPath(db: Database, tenantId: string, providerI
     orm
       .select({ path: providers.path })
       .from(providers)
-      .where(and(ofTenant(providers.tenantId, tenantId), eq(providers.id, providerId))),
+      .where(and(ofTenant(providers.tenant_id, tenantId), eq(providers.id, providerId))),
   );
   return found?.path ?? null;
 }

@@ -1,18 +1,10 @@
+import { asc } from "drizzle-orm";
+import { providers } from "@/drizzle/schema";
 import type { TenantProvider } from "@/lib/contract";
-import { type Database, statement, type TenantTransaction, withTenant } from "@/lib/db";
-import { tenantIs } from "@/lib/db/tenant-filter";
+import { columnsOf, type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
 
-interface ProviderRow extends Record<string, unknown> {
-  id: string;
-  name: string;
-  kind: "folder";
-  created_at: Date;
-}
-
-const listSql = statement(
-  "tenant_list_providers",
-  `select id, name, kind, created_at from app.providers where ${tenantIs("tenant_id")} order by name limit 1000`,
-);
+const LISTED = 1000;
+const PROVIDER = columnsOf(providers, "id", "name", "created_at");
 
 /** Lists a tenant's folders by name, without paths: only super admins see where folders lie on the machine. */
 export async function listTenantProviders(
@@ -20,6 +12,11 @@ export async function listTenantProviders(
   tenantId: string,
 ): Promise<TenantProvider[]> {
   if (!("tenantId" in db)) return withTenant(db, tenantId, (tx) => listTenantProviders(tx, tenantId));
-  const rows = await db.run<ProviderRow>(listSql, [tenantId]);
-  return rows.map(({ id, name, kind, created_at }) => ({ id, name, kind, created_at: created_at.toISOString() }));
+  const rows = await db.orm
+    .select(PROVIDER)
+    .from(providers)
+    .where(ofTenant(providers.tenant_id, tenantId))
+    .orderBy(asc(providers.name))
+    .limit(LISTED);
+  return rows.map((row) => ({ ...row, kind: "folder" }));
 }

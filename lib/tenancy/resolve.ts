@@ -1,6 +1,8 @@
+import { asc, eq, or, sql } from "drizzle-orm";
+import { tenants } from "@/drizzle/schema";
 import type { Principal, TenantName } from "@/lib/auth/principal";
 import type { EffectiveRole, TenantPermission } from "@/lib/contract";
-import { type Runner, statement } from "@/lib/db";
+import { columnsOf, type Runner } from "@/lib/db";
 import { tenantPermissions } from "./permissions";
 
 /** A principal's role and permissions in the tenant of a request. */
@@ -14,14 +16,8 @@ export type TenantResolution =
   | ({ readonly found: true } & TenantMembership)
   | { readonly found: false; readonly reason: "not-named" | "not-found" };
 
-const findTenant = statement(
-  "auth_find_tenant",
-  "select id, slug, name, status from app.tenants where slug = $1 or id::text = $1",
-);
-const allTenants = statement(
-  "auth_all_tenants",
-  "select id, slug, name, status from app.tenants order by name, id limit 500",
-);
+const LISTED = 500;
+const NAME = { ...columnsOf(tenants, "id", "slug", "name"), status: sql<TenantName["status"]>`${tenants.status}` };
 
 /**
  * Finds the tenant of a request: the key's own, or the one named (by id or slug) that the principal may enter. A
@@ -36,7 +32,8 @@ export async function resolveTenant(db: Runner, principal: Principal, named: str
   const member = principal.memberships.find((tenant) => isNamed(tenant, wanted));
   if (member) return enter(principal, member);
   if (!principal.user.isSuperAdmin) return { found: false, reason: "not-found" };
-  const [tenant] = await db.run<TenantName>(findTenant, [wanted]);
+  const isWanted = or(eq(tenants.slug, wanted), eq(sql`${tenants.id}::text`, wanted));
+  const [tenant] = await db.orm.select(NAME).from(tenants).where(isWanted);
   return tenant ? enter(principal, tenant) : { found: false, reason: "not-found" };
 }
 
@@ -44,9 +41,12 @@ export async function resolveTenant(db: Runner, principal: Principal, named: str
 export async function enterableTenants(db: Runner, principal: Principal): Promise<TenantMembership[]> {
   const own = principal.kind === "api_key" ? principal.key.tenant : null;
   const everyone = !own && principal.user.isSuperAdmin;
-  const candidates = own ? [own] : everyone ? await db.run<TenantName>(allTenants) : principal.memberships;
+  const candidates = own ? [own] : everyone ? await allTenants(db) : principal.memberships;
   return candidates.map((tenant) => enter(principal, tenant)).filter((place) => place.found);
 }
+
+const allTenants = ({ orm }: Runner): Promise<TenantName[]> =>
+  orm.select(NAME).from(tenants).orderBy(asc(tenants.name), asc(tenants.id)).limit(LISTED);
 
 function enter(principal: Principal, tenant: TenantName): TenantResolution {
   const membership = principal.memberships.find((candidate) => candidate.id === tenant.id);

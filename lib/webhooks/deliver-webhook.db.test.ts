@@ -172,7 +172,7 @@ describe("a delivery", () => {
   });
 
   test("an endpoint without the event type receives nothing", async () => {
-    const id = await endpoint({ eventTypes: ["invoice.*", "order.shipped"] });
+    const id = await endpoint({ event_types: ["invoice.*", "order.shipped"] });
     const before = receiver.received.length;
     const jobId = await delivered(id, "order.paid");
     expect(await jobOf(jobId)).toMatchObject({ status: "succeeded", result: { skipped: "event_types" } });
@@ -258,7 +258,7 @@ describe("endpoints that cannot receive", () => {
     expect(await endpointOf(id)).toMatchObject({ is_enabled: false, disabled_reason: "failing" });
     const current = await inTenant((tx) => lockEndpoint(tx, id));
     if (!current) throw new Error("the endpoint is gone");
-    const on = await inTenant((tx) => updateEndpoint(tx, sealer, { current, change: { isEnabled: true } }));
+    const on = await inTenant((tx) => updateEndpoint(tx, sealer, { current, change: { is_enabled: true } }));
     expect(on).toMatchObject({ is_enabled: true, disabled_reason: null, failing_since: null });
   });
 

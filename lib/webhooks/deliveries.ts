@@ -1,14 +1,14 @@
+import { and, count, desc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
+import { webhookDeliveries } from "@/drizzle/schema";
 import type { DeliveryError, WebhookDelivery } from "@/lib/contract";
-import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import { columnsOf, type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
 import { headersPlace, secretPlace } from "./endpoints";
 import type { Sealer } from "./seal";
 import {
   auditDisabledSql,
-  countDeliveriesSql,
   deliveryWithPayloadSql,
   findDeliverySql,
   insertDeliverySql,
-  listDeliveriesSql,
   noteFailureSql,
   noteSuccessSql,
 } from "./webhooks.sql";
@@ -154,9 +154,11 @@ async function noteFailure(
   return reason;
 }
 
-interface DeliveryRow extends Omit<WebhookDelivery, "started_at"> {
-  started_at: Date;
-}
+const DELIVERY = {
+  ...columnsOf(webhookDeliveries, "id", "endpoint_id", "job_id", "attempt_no", "message_id", "type", "url"),
+  ...columnsOf(webhookDeliveries, "status_code", "error_text", "request", "response", "duration_ms", "started_at"),
+  error_code: sql<WebhookDelivery["error_code"]>`${webhookDeliveries.error_code}`,
+};
 
 export interface DeliveryPage {
   readonly rows: readonly WebhookDelivery[];
@@ -177,13 +179,25 @@ export interface DeliveryQuery {
 
 /** Lists the attempts to deliver to an endpoint, newest first. */
 export async function listDeliveries(tx: TenantTransaction, query: DeliveryQuery): Promise<DeliveryPage> {
-  const which = [tx.tenantId, query.endpointId, query.failed ?? null, query.jobId ?? null];
-  const page = [query.afterId ?? null, query.limit + 1, query.offset ?? 0];
-  const rows = await tx.run<DeliveryRow>(listDeliveriesSql, [...which, ...page]);
-  const [counted] = await tx.run<{ n: number }>(countDeliveriesSql, which);
-  const total = counted?.n ?? 0;
+  const { failed, afterId } = query;
+  const { tenant_id, endpoint_id, job_id, error_code, id } = webhookDeliveries;
+  const matches = and(
+    ofTenant(tenant_id, tx.tenantId),
+    eq(endpoint_id, query.endpointId),
+    failed === undefined ? undefined : failed ? isNotNull(error_code) : isNull(error_code),
+    query.jobId === undefined ? undefined : eq(job_id, query.jobId),
+  );
+  const rows = await tx.orm
+    .select(DELIVERY)
+    .from(webhookDeliveries)
+    .where(afterId === undefined ? matches : and(matches, lt(id, afterId)))
+    .orderBy(desc(id))
+    .limit(query.limit + 1)
+    .offset(query.offset ?? 0);
+  const counted = tx.orm.select({ id }).from(webhookDeliveries).where(matches).limit(COUNTED + 1).as("counted");
+  const [{ total } = { total: 0 }] = await tx.orm.select({ total: count() }).from(counted);
   return {
-    rows: rows.slice(0, query.limit).map((row) => ({ ...row, started_at: row.started_at.toISOString() })),
+    rows: rows.slice(0, query.limit),
     hasMore: rows.length > query.limit,
     total: Math.min(total, COUNTED),
     totalRelation: total > COUNTED ? "gte" : "eq",

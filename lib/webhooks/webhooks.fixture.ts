@@ -74,9 +74,9 @@ export async function webhookStage(database: TestDatabase) {
     const usual = {
       url: receiver.url,
       description: "",
-      eventTypes: null,
-      isEnabled: true,
-      createdBy: null,
+      event_types: null,
+      is_enabled: true,
+      created_by: null,
       headers: {},
     };
     const settings = { ...usual, secret: newWebhookSecret(), ...changes };

@@ -1,59 +1,6 @@
 import { statement } from "@/lib/db";
 import { tenantIs } from "@/lib/db/tenant-filter";
 
-// Without the sealed columns, so that no answer of the API can contain them.
-const VIEW = `e.id, e.tenant_id, e.url, e.description, e.event_types, e.is_enabled, e.disabled_reason, e.header_names,
-  case when e.previous_secret_until > app.now() then e.previous_secret_until end as previous_secret_until,
-  e.failing_since, e.version, e.created_by, e.created_at, e.updated_at, d.id as delivery_id,
-  d.status_code as delivery_status, d.error_code as delivery_error, d.started_at as delivery_at`;
-const FROM = `from app.webhook_endpoints e left join lateral (
-    select id, status_code, error_code, started_at from app.webhook_deliveries
-    where ${tenantIs("tenant_id")} and endpoint_id = e.id order by id desc limit 1) d on true
-  where ${tenantIs("e.tenant_id")} and e.deleted_at is null`;
-
-export const listEndpointsSql = statement("list_webhooks", `select ${VIEW} ${FROM} order by e.id desc limit 1000`, {
-  repeatable: true,
-});
-
-export const endpointByIdSql = statement("webhook_by_id", `select ${VIEW} ${FROM} and e.id = $2`);
-
-/** Locks the row until the end of the transaction, so that two edits never mix. */
-export const lockEndpointSql = statement(
-  "lock_webhook",
-  `select version, is_enabled, url from app.webhook_endpoints
-   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null for update`,
-);
-
-export const countEndpointsSql = statement(
-  "count_webhooks",
-  `select count(*)::int as n from app.webhook_endpoints where ${tenantIs("tenant_id")} and deleted_at is null`,
-);
-
-export const newEndpointIdSql = statement("new_webhook_id", "select app.new_id() as id");
-
-export const insertEndpointSql = statement(
-  "insert_webhook",
-  `insert into app.webhook_endpoints (tenant_id, id, url, description, event_types, is_enabled, disabled_reason, secret,
-     headers, header_names, created_by)
-   values ($1, $2, $3, $4, $5::text[], $6, case when $6 then null else 'manual' end, $7, $8, $9::text[], $10)`,
-);
-
-/** Enabling an endpoint clears its failures; disabling a disabled one keeps the reason. */
-export const updateEndpointSql = statement(
-  "update_webhook",
-  `update app.webhook_endpoints set url = $3, description = $4, event_types = $5::text[], is_enabled = $6,
-     disabled_reason = case when $6 then null else coalesce(disabled_reason, 'manual') end,
-     failing_since = case when $6 and not is_enabled then null else failing_since end,
-     version = version + 1, updated_at = app.now()
-   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
-);
-
-export const setHeadersSql = statement(
-  "set_webhook_headers",
-  `update app.webhook_endpoints set headers = $3, header_names = $4::text[]
-   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
-);
-
 /**
  * Sets the secret $3. The previous secret ($4) stays valid for a day, and earlier ones until their own end. Returns no
  * row if three earlier secrets are still valid.
@@ -72,15 +19,6 @@ export const rotateSecretSql = statement(
      secret = $3, version = version + 1, updated_at = app.now()
    where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null and (select count(*) from older) <= 2
    returning id`,
-);
-
-/** Deletes the secrets at once; the row stays for the deliveries that refer to it. */
-export const deleteEndpointSql = statement(
-  "delete_webhook",
-  `update app.webhook_endpoints set deleted_at = app.now(), updated_at = app.now(), version = version + 1, secret = null,
-     previous_secret = null, previous_secret_until = null, older_secrets = '{}', older_secrets_until = '{}', headers = null, header_names = '{}', is_enabled = false,
-     disabled_reason = coalesce(disabled_reason, 'manual')
-   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
 );
 
 /**
@@ -142,25 +80,6 @@ export const auditDisabledSql = statement(
   "audit_webhook_disabled",
   `insert into app.security_audit (tenant_id, actor_kind, action, severity, object_kind, object_id, success, reason)
    values ($1, 'system', 'webhook.disabled', 'high', 'webhook_endpoint', $2, true, $3)`,
-);
-
-const DELIVERY = `id, endpoint_id, job_id, attempt_no, message_id, type, url, status_code, error_code, error_text, request,
-  response, duration_ms, started_at`;
-// $3: null = all, true = failed ones. $4: null = of any job.
-const MATCHES = `${tenantIs("tenant_id")} and endpoint_id = $2
-  and ($3::boolean is null or (error_code is not null) = $3) and ($4::uuid is null or job_id = $4)`;
-
-export const listDeliveriesSql = statement(
-  "list_webhook_deliveries",
-  `select ${DELIVERY} from app.webhook_deliveries where ${MATCHES} and ($5::uuid is null or id < $5)
-   order by id desc limit $6 offset $7`,
-  { repeatable: true },
-);
-
-export const countDeliveriesSql = statement(
-  "count_webhook_deliveries",
-  `select count(*)::int as n from (select 1 from app.webhook_deliveries where ${MATCHES} limit 10001) counted`,
-  { repeatable: true },
 );
 
 /** A delivery with its job's payload; the payload is null when the job has been deleted. */

@@ -1,6 +1,5 @@
-import type { Limit, Pause, Queue, Tenant, TenantQueue } from "@/lib/contract";
+import type { Limit, Pause, Queue, TenantQueue } from "@/lib/contract";
 import type { LimitView, PauseView, QueueView } from "@/lib/queue/types";
-import type { TenantView } from "@/lib/tenancy/tenants";
 
 const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
@@ -79,8 +78,4 @@ export function limitChange(action: "limit.created" | "limit.changed" | "limit.d
   const numbers = { max_running: maxRunning, starts_per_second: startsPerSecond, burst };
   const detail = { scope, queue, definition_key: definitionKey, tenant, ...numbers };
   return { action, objectKind: "limit", objectId: String(id), detail };
-}
-
-export function serializeTenant({ createdAt, ...tenant }: TenantView): Tenant {
-  return { ...tenant, created_at: createdAt.toISOString() };
 }

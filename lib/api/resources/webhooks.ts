@@ -17,6 +17,7 @@ import { HttpProblem, notFound } from "../http/problem";
 import type { RequestInfo } from "../http/request-info";
 import type { ApiRuntime } from "../runtime";
 import { chainDepthOfJob } from "./chain";
+import { defined } from "./filters";
 
 const DELIVER = "deliver-webhook";
 
@@ -107,15 +108,9 @@ export async function lockedEndpoint(tx: TenantTransaction, id: string, info: Re
   return endpoint;
 }
 
-/** Converts a change to the table's terms; fields not sent are absent. */
-export function endpointChange(body: UpdateWebhook): EndpointChange {
-  return {
-    ...(body.url === undefined ? {} : { url: body.url }),
-    ...(body.description === undefined ? {} : { description: body.description }),
-    ...(body.event_types === undefined ? {} : { eventTypes: body.event_types }),
-    ...(body.is_enabled === undefined ? {} : { isEnabled: body.is_enabled }),
-    ...(body.headers === undefined ? {} : { headers: body.headers ?? {} }),
-  };
+/** Returns the fields that were sent. Headers that are sent as null are removed. */
+export function endpointChange({ headers, ...settings }: UpdateWebhook): EndpointChange {
+  return { ...defined(settings), ...(headers === undefined ? {} : { headers: headers ?? {} }) };
 }
 
 export const tooMany = (): HttpProblem =>

@@ -32,11 +32,11 @@ export const POST = tenantRoute({
       const endpoint = await insertEndpoint(tx, runtime.sealer, {
         url: body.url,
         description: body.description ?? "",
-        eventTypes: body.event_types ?? null,
-        isEnabled: body.is_enabled ?? true,
+        event_types: body.event_types ?? null,
+        is_enabled: body.is_enabled ?? true,
         headers: body.headers ?? {},
         secret,
-        createdBy: actor.userId,
+        created_by: actor.userId,
       });
       if (!endpoint) throw tooMany();
       return { objectId: endpoint.id, done: endpoint };

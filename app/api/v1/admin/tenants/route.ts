@@ -1,4 +1,3 @@
-import { serializeTenant } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
 import { tenantList } from "@/lib/contract";
 import { listTenants } from "@/lib/tenancy/tenants";
@@ -9,5 +8,5 @@ export const GET = platformRoute({
   permission: "platform:tenants:read",
   summary: "List the tenants of the installation",
   response: tenantList,
-  handler: async ({ db }) => ({ data: (await listTenants(db)).map(serializeTenant) }),
+  handler: async ({ db }) => ({ data: await listTenants(db) }),
 });

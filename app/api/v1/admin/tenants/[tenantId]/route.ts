@@ -1,6 +1,5 @@
 import { auditedChange } from "@/lib/api/audited";
 import { notFound } from "@/lib/api/http/problem";
-import { serializeTenant } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
 import { tenant, tenantParams, updateTenant } from "@/lib/contract";
 import { setTenantWeight } from "@/lib/tenancy/tenants";
@@ -13,14 +12,13 @@ export const PATCH = platformRoute({
   params: tenantParams,
   body: updateTenant,
   response: tenant,
-  handler: async (context) => {
-    const { params, body } = context;
-    const changed = await auditedChange(
+  handler: (context) =>
+    auditedChange(
       context,
       async (db) => {
-        const now = await setTenantWeight(db, params.tenantId, body.weight);
-        if (!now) throw notFound();
-        return now;
+        const changed = await setTenantWeight(db, context.params.tenantId, context.body.weight);
+        if (!changed) throw notFound();
+        return changed;
       },
       ({ id, weight }) => ({
         action: "tenant.changed",
@@ -29,7 +27,5 @@ export const PATCH = platformRoute({
         tenantId: id,
         detail: { weight },
       }),
-    );
-    return serializeTenant(changed);
-  },
+    ),
 });
