@@ -32,8 +32,7 @@ export function rescueTurn(watch: LeaseWatch): Loop["turn"] {
   return async ({ inTerm, db, log, random, retry }) => {
     const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, watch, random, retry }));
     const { laneNos, rescued, ended, lost, unstorable } = sweep;
-    if (unstorable.length > 0)
-      log.error({ job_ids: unstorable.slice(0, 10) }, "expired leases cannot be rescued");
+    if (unstorable.length > 0) log.error({ job_ids: unstorable.slice(0, 10) }, "expired leases cannot be rescued");
     if (rescued + ended > 0) log.warn({ rescued, ended, jobs: lost }, "leases expired");
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
@@ -58,8 +57,7 @@ export function expireTurn(mark = new DueMark()): Loop["turn"] {
     const expired = await inTerm((tx) => expireJobs(tx, { limit: BATCH, from }));
     mark.looked(from, expired, performance.now());
     const { laneNos, count, left } = expired;
-    if (left.length > 0)
-      log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be expired, retrying");
+    if (left.length > 0) log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be expired, retrying");
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
     return { again: count === BATCH };

@@ -37,8 +37,8 @@ export function ApiBasics() {
         <p>
           Lists return <C>data</C> and <C>pagination</C>, newest first. Get up to 200 rows with <C>limit</C> (default
           50). While <C>has_more</C> is true, continue with <C>cursor</C> set to <C>next_cursor</C>: no row is skipped
-          or repeated while rows change. <C>offset</C> works up to 10,000, not together with a cursor.{" "}
-          <C>total</C> is exact to 10,000; beyond that <C>total_relation</C> is <C>gte</C>.
+          or repeated while rows change. <C>offset</C> works up to 10,000, not together with a cursor. <C>total</C> is
+          exact to 10,000; beyond that <C>total_relation</C> is <C>gte</C>.
         </p>
       </Topic>
       <Topic id="idempotency" title="Idempotency">

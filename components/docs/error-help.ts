@@ -201,8 +201,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   },
   "too-many-polls": {
     meaning: "The worker key has reached the limit of waiting claims.",
-    remedy:
-      "Use one waiting claim per worker, claim several jobs at once, or give groups of workers their own keys.",
+    remedy: "Use one waiting claim per worker, claim several jobs at once, or give groups of workers their own keys.",
   },
   "too-many-actions": {
     meaning: "The tenant has reached the limit of open bulk actions.",

@@ -76,9 +76,7 @@ function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonly onClo
       <p className="break-words font-medium">
         <Plain text={targetName(limit)} />: {numbers(limit)}
       </p>
-      <p className="text-muted">
-        Limited jobs start as soon as workers are free. This cannot be undone.
-      </p>
+      <p className="text-muted">Limited jobs start as soon as workers are free. This cannot be undone.</p>
     </ConfirmDialog>
   );
 }

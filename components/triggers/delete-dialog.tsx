@@ -48,7 +48,9 @@ export function DeleteDialog({ trigger, onClose, onDeleted }: DeleteDialogProps)
         <Plain text={trigger.label} />
       </p>
       <WhatStops trigger={trigger} />
-      <p className="text-muted">Jobs it started keep running. This cannot be undone; to stop it for now, disable it instead.</p>
+      <p className="text-muted">
+        Jobs it started keep running. This cannot be undone; to stop it for now, disable it instead.
+      </p>
     </ConfirmDialog>
   );
 }

@@ -16,8 +16,8 @@ export function FirstTrigger() {
   return (
     <Empty icon={CalendarClock} title="No triggers yet">
       <p>
-        A trigger starts jobs on a schedule or for each event with a given name. Its page lists the jobs it started
-        and the runs it skipped, with the reason.
+        A trigger starts jobs on a schedule or for each event with a given name. Its page lists the jobs it started and
+        the runs it skipped, with the reason.
       </p>
       <ul className="grid w-full gap-3 text-left sm:grid-cols-2">
         {TEMPLATES.map(({ name, icon: Icon, title, text }) => (

@@ -49,9 +49,7 @@ export function WorkerKeys() {
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
         ) : keys?.length === 0 ? (
           <Empty icon={KeyRound} title="No keys">
-            <p>
-              A worker in any language claims jobs over HTTP with its own key, for the definitions that you choose.
-            </p>
+            <p>A worker in any language claims jobs over HTTP with its own key, for the definitions that you choose.</p>
           </Empty>
         ) : (
           <KeyTable keys={keys} onRevoke={setEnding} />

@@ -101,8 +101,7 @@ const CHAIN_HEADER = {
   name: "Leasehold-Chain",
   in: "header",
   schema: { type: "integer", minimum: 0 },
-  description:
-    "The chain depth of the job that sends the request. It ends loops of jobs that cause each other.",
+  description: "The chain depth of the job that sends the request. It ends loops of jobs that cause each other.",
 };
 
 function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): Json[] {

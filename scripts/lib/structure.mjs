@@ -196,8 +196,7 @@ export const phrasesIn = (line) =>
  * @param {string} file
  * @param {string} line
  */
-export const withoutUnixUser = (file, line) =>
-  line.replace(file === UNIX_USER_FILE ? /\bnobody\b/g : UNIX_USER, "");
+export const withoutUnixUser = (file, line) => line.replace(file === UNIX_USER_FILE ? /\bnobody\b/g : UNIX_USER, "");
 
 /** @param {readonly string[]} files */
 const words = (files) => files.reduce((sum, file) => sum + read(file).split(/\s+/).length, 0);

@@ -23,12 +23,7 @@ export function MoreSection({ form, queues }: { readonly form: TriggerForm; read
         More
       </summary>
       <div className="grid gap-4 border-line border-t p-4 sm:grid-cols-2">
-        <SelectField
-          form={form}
-          name="overlap_policy"
-          label="If its last job has not ended"
-          options={OVERLAP_WORDS}
-        />
+        <SelectField form={form} name="overlap_policy" label="If its last job has not ended" options={OVERLAP_WORDS} />
         {isEvent ? <Dedupe form={form} /> : <Past form={form} />}
         <TextField form={form} name="max_runs" label="Runs at most" hint="Empty: no limit" numeric />
         <TextField
@@ -54,20 +49,9 @@ export function MoreSection({ form, queues }: { readonly form: TriggerForm; read
 function Past({ form }: { readonly form: TriggerForm }) {
   return (
     <>
-      <SelectField
-        form={form}
-        name="catch_up"
-        label="Missed runs"
-        options={CATCH_UP_WORDS}
-      />
+      <SelectField form={form} name="catch_up" label="Missed runs" options={CATCH_UP_WORDS} />
       {form.fields.catch_up === "all" ? (
-        <TextField
-          form={form}
-          name="catch_up_limit"
-          label="Run at most"
-          hint={`1 to ${LIMITS.catchUpMax}`}
-          numeric
-        />
+        <TextField form={form} name="catch_up_limit" label="Run at most" hint={`1 to ${LIMITS.catchUpMax}`} numeric />
       ) : null}
       <TextField
         form={form}

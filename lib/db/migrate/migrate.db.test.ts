@@ -57,15 +57,19 @@ describe("OPS-05 six processes migrate at once", () => {
   test.each([
     ["an empty database", 0],
     ["a database one version behind", MIGRATIONS.length - 1],
-  ])("%s: each file is applied once, all processes succeed, no lock stays", async (_what, count) => {
-    if (count > 0) await migrate(options(schemaFolder({}, count)));
-    const ends = await Promise.all(Array.from({ length: 6 }, () => endOf(startProcess())));
-    expect(ends.map(({ code, err }) => [code, err])).toEqual(Array(6).fill([0, ""]));
-    const applied = ends.flatMap(({ out }) => JSON.parse(out) as string[]).sort();
-    expect(applied).toEqual([...MIGRATIONS.slice(count), ...(count > 0 ? [] : FUNCTIONS)]);
-    expect(await ledger()).toEqual(MIGRATIONS);
-    await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0); // a backend outlives its client by a moment
-  }, 60_000);
+  ])(
+    "%s: each file is applied once, all processes succeed, no lock stays",
+    async (_what, count) => {
+      if (count > 0) await migrate(options(schemaFolder({}, count)));
+      const ends = await Promise.all(Array.from({ length: 6 }, () => endOf(startProcess())));
+      expect(ends.map(({ code, err }) => [code, err])).toEqual(Array(6).fill([0, ""]));
+      const applied = ends.flatMap(({ out }) => JSON.parse(out) as string[]).sort();
+      expect(applied).toEqual([...MIGRATIONS.slice(count), ...(count > 0 ? [] : FUNCTIONS)]);
+      expect(await ledger()).toEqual(MIGRATIONS);
+      await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0); // a backend outlives its client by a moment
+    },
+    60_000,
+  );
 
   test.each(["SIGKILL", "SIGTERM"] as const)(
     "OPS-03 a process ended by %s midway leaves no lock and no partial file; the next one continues",

@@ -38,8 +38,7 @@ function refuseUnused({ spec }: Command, args: Readonly<Record<string, unknown>>
     Object.entries(spec.placeholders).flatMap(([name, placeholder]) => sourcesOf(name, placeholder)),
   );
   const unused = Object.keys(args).find((name) => !used.has(name));
-  if (unused !== undefined)
-    throw new ArgumentError(JSON.stringify(unused.slice(0, 64)), "is not used by the command");
+  if (unused !== undefined) throw new ArgumentError(JSON.stringify(unused.slice(0, 64)), "is not used by the command");
 }
 
 // Limits of Linux: 128 KiB for one string, and (with the usual stack limit) 2 MiB for all, of which some is kept free.

@@ -168,8 +168,7 @@ export async function refusalOf(
   return error;
 }
 
-const definitionChanged = () =>
-  new QueueError("definition-inactive", "The definition changed meanwhile. Try again.");
+const definitionChanged = () => new QueueError("definition-inactive", "The definition changed meanwhile. Try again.");
 
 /**
  * The database does not say which parent is missing. Finding it takes a query, which an aborted transaction cannot run.

@@ -106,8 +106,7 @@ const tooMany = (): QueueError =>
 async function candidatesOf(tx: TenantTransaction, { triggerId, draft }: TestRequest): Promise<Candidate[]> {
   if (draft) return [{ listener: draftListener(draft), isStored: false }];
   const found = await listenersToTry(tx, { triggerId: triggerId ?? null, limit: LISTENERS_MAX });
-  if (triggerId !== undefined && found.length === 0)
-    throw new QueueError("not-found", "Event trigger not found.");
+  if (triggerId !== undefined && found.length === 0) throw new QueueError("not-found", "Event trigger not found.");
   return found.map((listener) => ({ listener, isStored: true }));
 }
 

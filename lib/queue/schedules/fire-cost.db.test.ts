@@ -48,34 +48,38 @@ async function turnsUntilFired(tenantId: string) {
   return { turns, entries, cpuMs: cpuMs / turns };
 }
 
-test.each([1, 5000])("a turn costs the same for any number of due schedules, with %s tenants", async (count) => {
-  const first = await make.tenant();
-  // The server's statistics contain no due schedule.
-  await dueTriggers(first.tenantId, 10, { secondsAgo: -3600 });
-  await query("vacuum analyze");
-  const all = await query<{ id: string }>(
-    "insert into app.tenants (slug, name) select 'of-' || $1 || '-' || n, 'T' from generate_series(1, $1::int) n returning id",
-    [count],
-  );
-  await dueTriggers(all[count >> 1]?.id ?? "", ROWS, { secondsAgo: 3000 });
-  await query(
-    `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, schedule_type, interval_ms, anchor_at,
+test.each([1, 5000])(
+  "a turn costs the same for any number of due schedules, with %s tenants",
+  async (count) => {
+    const first = await make.tenant();
+    // The server's statistics contain no due schedule.
+    await dueTriggers(first.tenantId, 10, { secondsAgo: -3600 });
+    await query("vacuum analyze");
+    const all = await query<{ id: string }>(
+      "insert into app.tenants (slug, name) select 'of-' || $1 || '-' || n, 'T' from generate_series(1, $1::int) n returning id",
+      [count],
+    );
+    await dueTriggers(all[count >> 1]?.id ?? "", ROWS, { secondsAgo: 3000 });
+    await query(
+      `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, schedule_type, interval_ms, anchor_at,
      timezone, overlap_policy, next_run_at)
    select x.id, 'later', 'schedule', d.id, 'interval', 3600000, app.now(), 'UTC', 'allow', app.now() + interval '30 min'
    from unnest($1::uuid[]) x (id), app.job_definitions d, generate_series(1, $2::int)`,
-    [all.map(({ id }) => id), Math.ceil(ROWS / count)],
-  );
-  const later = await make.tenant();
-  for (const { tenantId } of [first, later]) {
-    await dueTriggers(tenantId, ROWS / 10, { secondsAgo: -3600 });
-    await dueTriggers(tenantId, 1, { secondsAgo: 0.5 });
-    const { turns, entries, cpuMs } = await turnsUntilFired(tenantId);
-    console.info(
-      `${count} tenants: ${turns} turns, ${entries} index entries, ${cpuMs.toFixed(0)} ms of the server's processor`,
+      [all.map(({ id }) => id), Math.ceil(ROWS / count)],
     );
-    expect(turns).toBeLessThanOrEqual(1 + Math.ceil(count / 1000));
-    // A few entries for each of the 1,000 tenants that a turn checks, however large ROWS is.
-    expect(entries).toBeLessThan(5 * 1000);
-    await query("analyze");
-  }
-}, 300_000);
+    const later = await make.tenant();
+    for (const { tenantId } of [first, later]) {
+      await dueTriggers(tenantId, ROWS / 10, { secondsAgo: -3600 });
+      await dueTriggers(tenantId, 1, { secondsAgo: 0.5 });
+      const { turns, entries, cpuMs } = await turnsUntilFired(tenantId);
+      console.info(
+        `${count} tenants: ${turns} turns, ${entries} index entries, ${cpuMs.toFixed(0)} ms of the server's processor`,
+      );
+      expect(turns).toBeLessThanOrEqual(1 + Math.ceil(count / 1000));
+      // A few entries for each of the 1,000 tenants that a turn checks, however large ROWS is.
+      expect(entries).toBeLessThan(5 * 1000);
+      await query("analyze");
+    }
+  },
+  300_000,
+);

@@ -140,7 +140,7 @@ test.each([
   ["{{}}", "has a placeholder that is not"],
   ["{{event.a | default: x}}", "has a default that is not JSON"],
   ["{{event.a | defualt: 1}}", "has a placeholder that is not"],
-  ['{{event.a | default: "\\u0000"}}', "has a default that holds a NUL"],
+  ['{{event.a | default: "\\u0000"}}', "has a default that contains a NUL"],
 ])("refused when saved: %s", (text, detail) => {
   expect(compileTriggerTemplate({ a: [text] }, "event")).toEqual({
     problems: [{ pointer: "/a/0", code: "template", detail: expect.stringContaining(detail) }],

@@ -133,10 +133,7 @@ function splitFields(text: string): CronFields["texts"] {
 function expandAlias(text: string): string {
   const fields = ALIASES.get(text);
   if (fields === undefined) {
-    throw new CronError(
-      "alias",
-      `is not a known alias; use one of ${[...ALIASES.keys()].join(", ")}, in lower case`,
-    );
+    throw new CronError("alias", `is not a known alias; use one of ${[...ALIASES.keys()].join(", ")}, in lower case`);
   }
   return fields;
 }
