@@ -56,7 +56,10 @@ export async function putUser(db: Database, user: SeedUser): Promise<string> {
 
 /** Returns the id of the user with this address, or null. */
 export async function findUserId(db: Runner, email: string): Promise<string | null> {
-  const [row] = await db.orm.select({ id: users.id }).from(users).where(eq(users.email, sql`lower(${email})`));
+  const [row] = await db.orm
+    .select({ id: users.id })
+    .from(users)
+    .where(eq(users.email, sql`lower(${email})`));
   return row?.id ?? null;
 }
 

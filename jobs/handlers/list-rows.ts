@@ -101,7 +101,7 @@ const CLEAR_AT_ONCE = 20_000;
 /** An import into a list, by one attempt of a job. */
 export interface OpenImport {
   readonly listId: string;
-  readonly generation: string;
+  readonly generation: number;
 }
 
 /** Begins an import into the list of this name, and creates the list if missing. The list's rows stay as they are. */
@@ -110,7 +110,7 @@ export async function openImport(
   { name, jobId }: { readonly name: string; readonly jobId: string },
 ): Promise<OpenImport> {
   await clearDeadImports(tx, jobId);
-  const [row] = await tx.run<{ id: string; generation: string }>(openListSql, [tx.tenantId, name, jobId]);
+  const [row] = await tx.run<{ id: string; generation: number }>(openListSql, [tx.tenantId, name, jobId]);
   if (!row) throw new Error("the list was not written");
   await tx.run(noteImportSql, [tx.tenantId, row.id, row.generation, jobId]);
   return { listId: row.id, generation: row.generation };
@@ -118,7 +118,7 @@ export async function openImport(
 
 /** Removes rows left in the tenant's lists by attempts of this job and by jobs that no longer run. */
 export async function clearDeadImports(tx: TenantTransaction, jobId: string): Promise<void> {
-  const forgotten = await tx.run<{ list_id: string; generation: string }>(forgetImportsSql, [tx.tenantId, jobId]);
+  const forgotten = await tx.run<{ list_id: string; generation: number }>(forgetImportsSql, [tx.tenantId, jobId]);
   const lists = [...new Set(forgotten.map(({ list_id }) => list_id))].sort();
   for (const listId of lists) await tx.run(lockListSql, [tx.tenantId, listId]);
   for (const { list_id: listId, generation } of forgotten) await clearRows(tx, { listId, generation });
@@ -163,7 +163,7 @@ export async function finishImport(
   { listId, generation }: OpenImport,
   { columns, rowCount }: { readonly columns: readonly string[]; readonly rowCount: number },
 ): Promise<{ readonly isNew: boolean }> {
-  const [list] = await tx.run<{ is_new: boolean; generation: string }>(lockListSql, [tx.tenantId, listId]);
+  const [list] = await tx.run<{ is_new: boolean; generation: number }>(lockListSql, [tx.tenantId, listId]);
   const ended = await tx.run(endImportSql, [tx.tenantId, listId, generation]);
   if (!list || ended.length === 0) throw superseded();
   await tx.run(switchListSql, [tx.tenantId, listId, generation, columns, rowCount]);

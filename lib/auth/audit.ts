@@ -27,18 +27,18 @@ export interface AuditEntry {
  */
 export async function writeAudit(db: Runner, entry: AuditEntry): Promise<void> {
   await db.orm.insert(securityAudit).values({
-    tenantId: entry.tenantId ?? null,
-    actorKind: entry.actorKind,
-    actorId: entry.actorId ?? null,
+    tenant_id: entry.tenantId ?? null,
+    actor_kind: entry.actorKind,
+    actor_id: entry.actorId ?? null,
     action: entry.action,
     severity: entry.severity ?? "low",
-    objectKind: entry.objectKind ?? null,
-    objectId: entry.objectId ?? null,
+    object_kind: entry.objectKind ?? null,
+    object_id: entry.objectId ?? null,
     success: entry.success,
     reason: entry.reason ?? null,
     detail: entry.detail ?? {},
-    requestId: entry.requestId ?? null,
+    request_id: entry.requestId ?? null,
     ip: entry.ip ?? null,
-    userAgent: entry.userAgent ? cutCharacters(entry.userAgent, 500) : null,
+    user_agent: entry.userAgent ? cutCharacters(entry.userAgent, 500) : null,
   });
 }

@@ -68,7 +68,10 @@ async function findScope(
   const isNamed = or(eq(tenants.slug, tenant ?? ""), eq(sql`${tenants.id}::text`, tenant));
   const [knownDefinitions, knownQueues, [known]] = [
     await db.orm.select({ name: jobDefinitions.key }).from(jobDefinitions).where(isRemote),
-    await db.orm.select({ name: jobQueues.name }).from(jobQueues).where(inArray(jobQueues.name, [...queues])),
+    await db.orm
+      .select({ name: jobQueues.name })
+      .from(jobQueues)
+      .where(inArray(jobQueues.name, [...queues])),
     await db.orm.select({ id: tenants.id, slug: tenants.slug }).from(tenants).where(isNamed).limit(1),
   ];
   const names = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name);

@@ -15,7 +15,7 @@ export interface Statement {
   /** True if running it twice is safe. Then it is resent if its connection breaks. */
   readonly repeatable: boolean;
   /** True if rows have instants as RFC 3339 text, as the API answers them, and not as Dates. */
-  readonly answers: boolean;
+  readonly answers?: boolean;
 }
 
 /** A pool or a transaction, for functions that only run statements. */

@@ -194,7 +194,12 @@ export async function listDeliveries(tx: TenantTransaction, query: DeliveryQuery
     .orderBy(desc(id))
     .limit(query.limit + 1)
     .offset(query.offset ?? 0);
-  const counted = tx.orm.select({ id }).from(webhookDeliveries).where(matches).limit(COUNTED + 1).as("counted");
+  const counted = tx.orm
+    .select({ id })
+    .from(webhookDeliveries)
+    .where(matches)
+    .limit(COUNTED + 1)
+    .as("counted");
   const [{ total } = { total: 0 }] = await tx.orm.select({ total: count() }).from(counted);
   return {
     rows: rows.slice(0, query.limit),

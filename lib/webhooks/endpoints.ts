@@ -57,10 +57,7 @@ async function read(tx: TenantTransaction, id?: string): Promise<WebhookEndpoint
     .select(columnsOf(webhookDeliveries, "id", "status_code", "error_code", "started_at"))
     .from(webhookDeliveries)
     .where(
-      and(
-        ofTenant(webhookDeliveries.tenant_id, tx.tenantId),
-        eq(webhookDeliveries.endpoint_id, webhookEndpoints.id),
-      ),
+      and(ofTenant(webhookDeliveries.tenant_id, tx.tenantId), eq(webhookDeliveries.endpoint_id, webhookEndpoints.id)),
     )
     .orderBy(desc(webhookDeliveries.id))
     .limit(1)

@@ -5,7 +5,7 @@
  * Start with `actOnJobs`; cancel-job.ts, change-jobs.ts and retry-job.ts define the actions. A bulk action is accepted
  * in bulk-actions.ts and processed in chunks by the leading scheduler (work-off-bulk-action.ts).
  */
-import type { Database, Statement, TenantTransaction } from "@/lib/db";
+import type { Database, TenantTransaction } from "@/lib/db";
 import { jobNotFound, QueueError } from "../errors";
 import { getJob, inTenant } from "../read/get-job";
 import { isTerminal, type JobStatus } from "../states";
@@ -25,8 +25,8 @@ export interface ActionRow {
 export interface JobAct<R extends ActionRow> {
   /** The action's name in the audit. */
   readonly action: string;
-  /** Locks the jobs that the action may change, in the order of their ids. */
-  readonly lock: Statement;
+  /** Locks those of the jobs that the action may change, in the order of their ids. */
+  readonly lock: (tx: TenantTransaction, jobIds: readonly string[]) => Promise<readonly R[]>;
   /** Returns null if the action is legal for this job, otherwise why it is refused. */
   readonly refuse: (job: R) => ActionRefusal | null;
   /** Refuses jobs for reasons that take a query. */
@@ -54,7 +54,7 @@ export async function actOnJobs<R extends ActionRow>(
   act: JobAct<R>,
   chosen: ChosenJobs,
 ): Promise<ActResult[]> {
-  const locked = await tx.run<R>(act.lock, [scope.tenantId, chosen.jobIds]);
+  const locked = await act.lock(tx, chosen.jobIds);
   const results = new Map<string, ActResult>();
   const refuse = (job: R, code: ActionRefusal | null | undefined) =>
     code ? results.set(job.job_id, { jobId: job.job_id, code, status: job.status }) : undefined;

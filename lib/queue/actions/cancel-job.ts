@@ -3,7 +3,7 @@ import { notifyCancel, notifyChanges, notifyWork } from "../notify";
 import type { JobView, TenantScope } from "../types";
 import { type ActionRow, actOnOne, idsOf, type JobAct } from "./act-on-jobs";
 import { cancelWaitingSql, requestCancelSql } from "./cancel-job.sql";
-import { lockLiveJobsSql } from "./change-jobs.sql";
+import { lockLiveJobs } from "./change-jobs";
 
 interface EndedRow extends ActionRow {
   /** Lanes of dependents of these jobs; the same in each row. */
@@ -12,19 +12,13 @@ interface EndedRow extends ActionRow {
 
 export const CANCEL: JobAct<ActionRow> = {
   action: "cancel",
-  lock: lockLiveJobsSql,
+  lock: lockLiveJobs,
   refuse: () => null,
   write: async (tx, jobs) => {
-    const write = async <R extends ActionRow>(statement: typeof cancelWaitingSql, those: readonly ActionRow[]) =>
-      those.length === 0 ? [] : tx.run<R>(statement, [tx.tenantId, idsOf(those)]);
-    const ended = await write<EndedRow>(
-      cancelWaitingSql,
-      jobs.filter((job) => job.status !== "running"),
-    );
-    const asked = await write<ActionRow>(
-      requestCancelSql,
-      jobs.filter((job) => job.status === "running"),
-    );
+    const waiting = idsOf(jobs.filter((job) => job.status !== "running"));
+    const running = idsOf(jobs.filter((job) => job.status === "running"));
+    const ended = waiting.length === 0 ? [] : await tx.run<EndedRow>(cancelWaitingSql, [tx.tenantId, waiting]);
+    const asked = running.length === 0 ? [] : await tx.run<ActionRow>(requestCancelSql, [tx.tenantId, running]);
     const released = ended[0]?.released ?? [];
     tx.afterCommit((pool) => {
       if (asked.length > 0) notifyCancel(pool);

@@ -18,18 +18,22 @@ interface MovedRow extends ActionRow {
   readonly old_lane_no?: number;
 }
 
+/** Locks the live ones of the jobs. */
+export const lockLiveJobs = (tx: TenantTransaction, jobIds: readonly string[]): Promise<LiveRow[]> =>
+  tx.run<LiveRow>(lockLiveJobsSql, [tx.tenantId, jobIds]);
+
 const refuseUnless = (legal: (row: LiveRow) => boolean) => (row: LiveRow) => (legal(row) ? null : "state-conflict");
 
 export const PAUSE: JobAct<LiveRow> = {
   action: "pause",
-  lock: lockLiveJobsSql,
+  lock: lockLiveJobs,
   refuse: refuseUnless((job) => isPausable(job.status)),
   write: async (tx, jobs) => withNotice(tx, await tx.run<MovedRow>(pauseJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
 
 export const RESUME: JobAct<LiveRow> = {
   action: "resume",
-  lock: lockLiveJobsSql,
+  lock: lockLiveJobs,
   refuse: refuseUnless((job) => isResumable(job.status)),
   write: async (tx, jobs) => withNotice(tx, await tx.run<MovedRow>(resumeJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
@@ -41,7 +45,7 @@ export function changeAct(change: JobChange): JobAct<LiveRow> {
   const { priority = null, scheduledFor = null } = change;
   return {
     action: "change",
-    lock: lockLiveJobsSql,
+    lock: lockLiveJobs,
     refuse: (job): ActionRefusal | null => {
       if (!isChangeable(job.status)) return "state-conflict";
       return scheduledFor && job.expires_at && job.expires_at <= scheduledFor ? "invalid-value" : null;

@@ -32,10 +32,13 @@ export interface Retried {
   readonly created: boolean;
 }
 
+const lockOutcomes = (tx: TenantTransaction, jobIds: readonly string[]): Promise<OutcomeRow[]> =>
+  tx.run<OutcomeRow>(lockOutcomesSql, [tx.tenantId, jobIds]);
+
 /** Runs finished jobs again, as the same jobs in their next runs. */
 export const RETRY: JobAct<OutcomeRow> = {
   action: "retry",
-  lock: lockOutcomesSql,
+  lock: lockOutcomes,
   refuse: refuseRetry,
   refuseMore: async (tx, jobs) => {
     const held = await findHeld(tx, jobs, []);
@@ -119,7 +122,7 @@ export async function retryJob(
     let created: string | undefined;
     const edited: JobAct<OutcomeRow> = {
       action: "retry_edited",
-      lock: lockOutcomesSql,
+      lock: lockOutcomes,
       refuse: refuseRetry,
       write: async (_, jobs) => {
         created = await enqueueEdited(tx, scope, { jobId, payload, chainDepth });

@@ -61,7 +61,9 @@ export const keepDefinitionVersionSql = statement(
 
 export const definitionVersionSql = statement(
   "definition_version",
-  `select v.*, d.key, coalesce(v.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds,
+  `select d.key, v.executor, v.command_key, v.arg_schema, v.lease_seconds, v.kill_grace_seconds, v.retry_strategy,
+     v.retry_delay_seconds, v.retry_multiplier, v.retry_max_delay_seconds, v.retry_jitter, v.retry_classes, v.dead_letter,
+     coalesce(v.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds,
      coalesce(v.max_attempts, ${MAX_ATTEMPTS}) as max_attempts
    from app.job_definition_versions v join app.job_definitions d on d.id = v.definition_id
    where v.definition_id = $1 and v.version = $2`,

@@ -111,13 +111,28 @@ function keepSide(current: Pick<DefinitionRow, "executor">, next: Settings): voi
   });
 }
 
+/** The settings that a version keeps. */
+type VersionRow = Omit<
+  DefinitionRow,
+  | "id"
+  | "description"
+  | "queue"
+  | "queue_id"
+  | "own_timeout_seconds"
+  | "own_max_attempts"
+  | "is_active"
+  | "version"
+  | "created_at"
+  | "updated_at"
+>;
+
 /** Returns the version with which a job was accepted. @throws QueueError definition-unknown */
 export async function loadDefinitionVersion(
   db: Runner,
   definitionId: string,
   version: number,
 ): Promise<RunnableDefinition> {
-  const [row] = await db.run<DefinitionRow>(definitionVersionSql, [definitionId, version]);
+  const [row] = await db.run<VersionRow>(definitionVersionSql, [definitionId, version]);
   if (!row) throw new QueueError("definition-unknown", "Definition version not found.");
   return {
     definitionId,
@@ -241,7 +256,7 @@ function values(key: string, settings: Settings, queueId: number): unknown[] {
   ];
 }
 
-function retryOf(row: DefinitionRow): DefinitionView["retry"] {
+function retryOf(row: VersionRow): DefinitionView["retry"] {
   return {
     strategy: row.retry_strategy,
     delaySeconds: row.retry_delay_seconds,

@@ -4,7 +4,7 @@
  * (`drizzle/functions/limits.sql`).
  * Start with `createLimit`; this room only stores limits and lists them.
  */
-import type { Database, Runner, Statement } from "@/lib/db";
+import type { Database, Runner } from "@/lib/db";
 import { QueueError } from "../errors";
 import { findTarget } from "../target";
 import type { LimitInput, LimitScope, LimitValues, LimitView } from "../types";
@@ -58,7 +58,7 @@ export async function updateLimit(
   { id, patch }: { readonly id: number; readonly patch: Partial<LimitValues> },
 ): Promise<LimitView> {
   return db.transaction(async (tx) => {
-    const { burst, ...current } = await limitById(tx, id, lockLimitSql);
+    const { burst, ...current } = await limitById(tx, id, { lock: true });
     // A burst that was never set follows the rate.
     const named = burst === defaultBurst(current.startsPerSecond) ? null : burst;
     await tx.run(updateLimitSql, [id, ...values({ ...current, burst: named, ...patch })]);
@@ -76,8 +76,8 @@ export async function deleteLimit(db: Database, id: number): Promise<LimitView> 
   });
 }
 
-async function limitById(db: Runner, id: number, by: Statement = limitByIdSql): Promise<LimitView> {
-  const [row] = await db.run<LimitRow>(by, [id]);
+async function limitById(db: Runner, id: number, { lock = false } = {}): Promise<LimitView> {
+  const [row] = await db.run<LimitRow>(lock ? lockLimitSql : limitByIdSql, [id]);
   if (!row) throw new QueueError("not-found", "Limit not found.");
   return toLimitView(row);
 }

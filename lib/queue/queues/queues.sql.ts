@@ -19,7 +19,7 @@ export const listQueueSettingsSql = statement(
 
 export const lockQueueSql = statement(
   "lock_queue",
-  `select ${COLUMNS}, null as pause from app.job_queues q where q.id = $1 for update`,
+  `select ${COLUMNS}, null::jsonb as pause from app.job_queues q where q.id = $1 for update`,
 );
 
 /** Values in the order of `values` in queues.ts. */

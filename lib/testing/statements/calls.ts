@@ -5,8 +5,8 @@ import ts from "typescript";
 export interface StatementCall {
   /** `file:line`, from the repository's root. */
   readonly at: string;
-  /** Where the statement is made, if the call names it directly. */
-  readonly statement: StatementPlace | null;
+  /** Where its statements are made, if the call names them; two if it chooses between them. */
+  readonly statements: readonly StatementPlace[];
   /** The text of the first argument. */
   readonly text: string;
   /** The declared row; null if the call does not read rows. */
@@ -78,28 +78,28 @@ function readCall(
   const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
   return {
     at: `${path.relative(root, source.fileName)}:${line + 1}`,
-    statement: declaredAt(checker, given),
+    statements: declaredAt(checker, given),
     text: given.getText(source),
     row: rowOf(checker, node),
     values: valuesOf(checker, values),
   };
 }
 
-function declaredAt(checker: ts.TypeChecker, given: ts.Expression): StatementCall["statement"] {
-  const named = ts.isElementAccessExpression(given) ? given.expression : given;
-  if (!ts.isIdentifier(named)) return null;
+function declaredAt(checker: ts.TypeChecker, given: ts.Expression): readonly StatementPlace[] {
+  if (ts.isConditionalExpression(given))
+    return [...declaredAt(checker, given.whenTrue), ...declaredAt(checker, given.whenFalse)];
+  const named = ts.isElementAccessExpression(given) || ts.isCallExpression(given) ? given.expression : given;
+  if (!ts.isIdentifier(named)) return [];
   let symbol = checker.getSymbolAtLocation(named);
   if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
   const declaration = symbol?.valueDeclaration;
-  if (!declaration || !ts.isVariableDeclaration(declaration)) return null;
-  if (!ts.isSourceFile(declaration.parent.parent.parent)) return null;
+  if (!declaration?.getSourceFile()) return [];
+  const file = declaration.getSourceFile().fileName;
+  if (ts.isFunctionDeclaration(declaration)) return [{ file, constant: named.text, name: null }];
+  if (!ts.isVariableDeclaration(declaration) || !ts.isSourceFile(declaration.parent.parent.parent)) return [];
   const made = declaration.initializer;
   const first = made && ts.isCallExpression(made) ? made.arguments[0] : undefined;
-  return {
-    file: declaration.getSourceFile().fileName,
-    constant: declaration.name.getText(),
-    name: first && ts.isStringLiteral(first) ? first.text : null,
-  };
+  return [{ file, constant: declaration.name.getText(), name: first && ts.isStringLiteral(first) ? first.text : null }];
 }
 
 /** The row of the call's result, `Promise<Row[]>`. */
@@ -123,7 +123,7 @@ function valuesOf(checker: ts.TypeChecker, given: ts.Expression | undefined): re
 function shapeOf(checker: ts.TypeChecker, type: ts.Type, at: ts.Node): TypeShape {
   const members = type.isUnion() ? type.types : [type];
   const isNull = (one: ts.Type) => (one.flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined)) !== 0;
-  const others = members.filter((one) => !isNull(one));
+  const others = members.filter((one) => !isNull(one) && !(one.flags & ts.TypeFlags.Never));
   const list = others.find((one) => checker.isArrayLikeType(one));
   const element = list && checker.getIndexTypeOfType(list, ts.IndexKind.Number);
   return {

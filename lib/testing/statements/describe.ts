@@ -62,7 +62,9 @@ class Preparation {
   ) {}
 
   submit(wire: Wire): void {
-    const { name, text } = this.statement;
+    // Without a name, each statement replaces the last one.
+    const { text } = this.statement;
+    const name = "";
     wire.once("parameterDescription", (message: { dataTypeIDs: readonly number[] }) => {
       this.#parameters = message.dataTypeIDs;
     });
