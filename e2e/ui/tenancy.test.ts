@@ -53,7 +53,7 @@ describe("two tenants in one browser", () => {
     await stage.database.query("update app.tenants set status = 'suspended' where slug = 'globex'");
     try {
       await page.goto("/t/globex/webhooks");
-      await page.getByRole("status").filter({ hasText: "is suspended and read-only" }).waitFor();
+      await page.getByRole("status").filter({ hasText: "is suspended. It is read-only" }).waitFor();
       expect(await add.getAttribute("title")).toMatch(/is suspended/);
       expect(await add.getAttribute("aria-disabled")).toBe("true");
     } finally {
