@@ -172,7 +172,7 @@ test("a folder that takes too long is skipped in this turn, and without roots no
   await look();
   writeFileSync(path.join(folder, "new"), "1");
   await lookWith({ mostMs: 0 })();
-  expect(lines.join("")).toContain("could not be looked at within");
+  expect(lines.join("")).toContain("could not be read within");
   await look({ providerRoots: [] });
   expect(await told()).toEqual([]);
 });
