@@ -5,6 +5,9 @@ import type { Statement } from "./types";
 const MAX_IDENTIFIER = 63;
 const HASH_LENGTH = 8;
 
+/** The statements of this process by the name that each was given, for the test that compares them with the database. */
+export const madeStatements = new Map<string, Statement>();
+
 /**
  * Names a SQL text. Pass values only as `$1 …`. `repeatable` marks a statement that is safe to run twice (a read), so
  * it may be resent when its connection breaks. `answers` marks one whose rows the API answers: its instants are RFC 3339
@@ -18,7 +21,9 @@ export function statement(
   const text = dropFence() ? withoutFence(given) : given;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH);
   const stem = name.slice(0, MAX_IDENTIFIER - HASH_LENGTH - 1);
-  return Object.freeze({ name: `${stem}_${hash}`, text, repeatable, answers });
+  const made = Object.freeze({ name: `${stem}_${hash}`, text, repeatable, answers });
+  madeStatements.set(name, made);
+  return made;
 }
 
 /** Returns the name that a statement was given, without its hash. */

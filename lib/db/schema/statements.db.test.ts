@@ -1,5 +1,5 @@
 import path from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import type { Statement } from "@/lib/db";
 import { BRANCHES } from "@/lib/queue/read/list-jobs.sql";
 import { testDatabase } from "@/lib/testing/database";
@@ -7,19 +7,7 @@ import { ROOT } from "@/lib/testing/measure/readers";
 import { type Kind, type StatementCall, statementCalls } from "@/lib/testing/statements/calls";
 import { compareStatement } from "@/lib/testing/statements/compare";
 import { describer } from "@/lib/testing/statements/describe";
-import { statement } from "../statement";
-
-/** Every statement that was made, by the name that `statement` was given. */
-const made = vi.hoisted(() => new Map<string, Statement>());
-vi.mock("../statement", async (original) => {
-  const actual = await original<typeof import("../statement")>();
-  const recording: typeof actual.statement = (name, ...rest) => {
-    const one = actual.statement(name, ...rest);
-    made.set(name, one);
-    return one;
-  };
-  return { ...actual, statement: recording };
-});
+import { madeStatements, statement } from "../statement";
 
 const database = await testDatabase();
 const { describe: described, close } = await describer(database.adminUrl);
@@ -48,7 +36,7 @@ async function statementsOf({ statements, text }: StatementCall): Promise<Statem
 const kindOf = (name: string): string => `"${name.split("_")[2]}"`;
 
 async function readStatements({ file, constant, name }: StatementCall["statements"][number]): Promise<Statement[]> {
-  const exported: unknown = (await import(file))[constant] ?? made.get(name ?? "");
+  const exported: unknown = (await import(file))[constant] ?? madeStatements.get(name ?? "");
   if (typeof exported === "function") return (ARGUMENTS[constant] ?? []).map((values) => exported(...values));
   if (isStatement(exported)) return [exported];
   return typeof exported === "object" && exported !== null ? Object.values(exported).filter(isStatement) : [];
