@@ -4,16 +4,16 @@ import { type ReactNode, useRef, useState } from "react";
 import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { useToast } from "@/components/ui/toast";
 import { ApiError } from "@/lib/client/http";
-import { type JobAction, useJobAction } from "@/lib/client/jobs/jobs";
+import { type JobVerb, useJobAction } from "@/lib/client/jobs/jobs";
 import type { Job, JobRow } from "@/lib/contract";
 import { isCancelable, isPausable, isResumable, isRetryable } from "@/lib/queue/states";
 import { useReason, useTenant } from "../shell/viewer";
 
 export interface ActOnJob {
   /** Returns why the action is not possible, or null when it is. */
-  readonly reasonAgainst: (action: JobAction, job: JobRow) => string | null;
+  readonly reasonAgainst: (action: JobVerb, job: JobRow) => string | null;
   /** Runs the action, after confirmation if work would be lost. */
-  readonly act: (action: JobAction, job: JobRow) => void;
+  readonly act: (action: JobVerb, job: JobRow) => void;
   readonly busyId: string | null;
   /** The confirmation dialog; render it once. */
   readonly question: ReactNode;
@@ -33,13 +33,13 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
   const noRetry = useReason("jobs:retry");
   const noUpdate = useReason("jobs:update");
 
-  const reasonAgainst = (action: JobAction, job: JobRow) => {
+  const reasonAgainst = (action: JobVerb, job: JobRow) => {
     if (action === "cancel") return noCancel ?? (isCancelable(job.status) ? alreadyAsked(job) : "The job has ended.");
     if (action === "pause") return noUpdate ?? (isPausable(job.status) ? null : "Only a queued job can be paused.");
     if (action === "resume") return noUpdate ?? (isResumable(job.status) ? null : "The job is not paused.");
     return noRetry ?? (isRetryable(job.status) ? null : "Only a job that ended without success can be retried.");
   };
-  const send = (action: JobAction, job: JobRow) => {
+  const send = (action: JobVerb, job: JobRow) => {
     if (sending.current) return;
     sending.current = true;
     mutation.mutate(
@@ -56,7 +56,7 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
       },
     );
   };
-  const act = (action: JobAction, job: JobRow) => {
+  const act = (action: JobVerb, job: JobRow) => {
     const against = reasonAgainst(action, job);
     if (against) toast({ title: against });
     else if (action === "cancel" && job.status === "running") setAsked(job);
@@ -79,7 +79,7 @@ function alreadyAsked(job: JobRow): string | null {
   return job.cancel_requested_at === null ? null : "The job has already been asked to stop.";
 }
 
-function describe(action: JobAction, job: Job): string {
+function describe(action: JobVerb, job: Job): string {
   if (action === "retry") return "Queued again";
   if (action === "pause") return "Paused";
   if (action === "resume") return "Resumed";

@@ -10,7 +10,7 @@ export const int8multirange = customType<{ data: string }>({ dataType: () => "in
 export const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "bytea" });
 
 /** A timestamptz, read as an RFC 3339 instant in UTC with milliseconds, as the API answers it. */
-export const instant = customType<{ data: string; driverData: string | Date }>({
+export const instantColumn = customType<{ data: string; driverData: string | Date }>({
   dataType: () => "timestamp with time zone",
   fromDriver: (value) => new Date(value).toISOString(),
 });

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, foreignKey, integer, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, bytea, instant } from "./app";
+import { app, bytea, instantColumn } from "./app";
 
 // Files that jobs made.
 export const artifacts = app.table(
@@ -16,8 +16,8 @@ export const artifacts = app.table(
     size: bigint({ mode: "number" }).notNull().default(0),
     chunks: integer().notNull().default(0),
     sha256: bytea(),
-    created_at: instant().notNull().default(sql`app.now()`),
-    completed_at: instant(),
+    created_at: instantColumn().notNull().default(sql`app.now()`),
+    completed_at: instantColumn(),
   },
   (table) => [primaryKey({ columns: [table.tenant_id, table.id] })],
 );

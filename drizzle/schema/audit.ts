@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import { boolean, jsonb, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // Who did what; append-only.
 export const securityAudit = app.table("security_audit", {
   id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
-  at: instant().notNull().default(sql`clock_timestamp()`),
+  at: instantColumn().notNull().default(sql`clock_timestamp()`),
   tenant_id: uuid(),
   actor_kind: text().notNull(),
   actor_id: uuid(),
@@ -23,7 +23,7 @@ export const securityAudit = app.table("security_audit", {
 
 export const jobAudit = app.table("job_audit", {
   id: uuid().notNull().primaryKey().default(sql`app.new_id()`),
-  at: instant().notNull().default(sql`clock_timestamp()`),
+  at: instantColumn().notNull().default(sql`clock_timestamp()`),
   tenant_id: uuid().notNull(),
   job_id: uuid(),
   actor_kind: text().notNull(),

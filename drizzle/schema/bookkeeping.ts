@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, bytea, instant } from "./app";
+import { app, bytea, instantColumn } from "./app";
 
 // Answers kept for repeated requests, and the ledger of migrations.
 export const idempotencyKeys = app.table("idempotency_keys", {
@@ -12,15 +12,15 @@ export const idempotencyKeys = app.table("idempotency_keys", {
   response_status: integer().notNull(),
   response_headers: jsonb().notNull().default(sql`'{}'::jsonb`),
   response_body: text().notNull(),
-  created_at: instant().notNull().default(sql`app.now()`),
-  expires_at: instant().notNull(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  expires_at: instantColumn().notNull(),
   principal: text().notNull().default(""),
 });
 
 export const schemaMigrations = app.table("schema_migrations", {
   name: text().notNull().primaryKey(),
   sha256: text().notNull(),
-  applied_at: instant().notNull().default(sql`clock_timestamp()`),
+  applied_at: instantColumn().notNull().default(sql`clock_timestamp()`),
 });
 
 // Every text of a file of functions that was ever applied; the highest number of a name is in force.
@@ -30,7 +30,7 @@ export const schemaFunctions = app.table(
     name: text().notNull(),
     sha256: text().notNull(),
     number: bigint({ mode: "number" }).notNull().generatedAlwaysAsIdentity(),
-    applied_at: instant().notNull().default(sql`clock_timestamp()`),
+    applied_at: instantColumn().notNull().default(sql`clock_timestamp()`),
   },
   (table) => [primaryKey({ columns: [table.name, table.sha256] })],
 );

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // Actions on many jobs, and the result for each job.
 export const bulkActions = app.table("bulk_actions", {
@@ -8,7 +8,7 @@ export const bulkActions = app.table("bulk_actions", {
   tenant_id: uuid().notNull(),
   action: text().notNull(),
   priority: integer(),
-  scheduled_for: instant(),
+  scheduled_for: instantColumn(),
   target: jsonb().notNull(),
   next_before: uuid().notNull(),
   status: text().notNull().default("queued"),
@@ -23,12 +23,12 @@ export const bulkActions = app.table("bulk_actions", {
   actor_id: uuid(),
   user_id: uuid(),
   request_id: text(),
-  created_at: instant().notNull().default(sql`app.now()`),
-  started_at: instant(),
-  finished_at: instant(),
-  abort_requested_at: instant(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  started_at: instantColumn(),
+  finished_at: instantColumn(),
+  abort_requested_at: instantColumn(),
   term: bigint({ mode: "number" }),
-  taken_at: instant(),
+  taken_at: instantColumn(),
   tries: integer().notNull().default(0),
 });
 

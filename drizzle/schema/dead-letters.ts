@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { integer, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // What people make of jobs that failed for good.
 export const deadLetters = app.table(
@@ -11,7 +11,7 @@ export const deadLetters = app.table(
     run_no: integer().notNull(),
     status: text().notNull(),
     note: text().notNull().default(""),
-    changed_at: instant().notNull().default(sql`app.now()`),
+    changed_at: instantColumn().notNull().default(sql`app.now()`),
     changed_by: uuid(),
   },
   (table) => [primaryKey({ columns: [table.tenant_id, table.job_id] })],

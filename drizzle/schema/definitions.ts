@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { boolean, doublePrecision, integer, jsonb, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // What may run.
 export const jobQueues = app.table("job_queues", {
@@ -8,8 +8,8 @@ export const jobQueues = app.table("job_queues", {
   name: text().notNull(),
   description: text().notNull().default(""),
   is_active: boolean().notNull().default(true),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
   default_priority: integer().notNull().default(100),
   timeout_seconds: integer(),
   max_attempts: integer(),
@@ -39,8 +39,8 @@ export const jobDefinitions = app.table("job_definitions", {
   dead_letter: boolean().notNull().default(true),
   is_active: boolean().notNull().default(true),
   version: integer().notNull().default(1),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
   retry_classes: jsonb().notNull().default(sql`'{}'::jsonb`),
 });
 
@@ -62,7 +62,7 @@ export const jobDefinitionVersions = app.table(
     retry_max_delay_seconds: doublePrecision(),
     retry_jitter: doublePrecision(),
     dead_letter: boolean().notNull(),
-    created_at: instant().notNull().default(sql`app.now()`),
+    created_at: instantColumn().notNull().default(sql`app.now()`),
     created_by: uuid(),
     retry_classes: jsonb().notNull().default(sql`'{}'::jsonb`),
   },

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { integer, jsonb, smallint, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // Named facts, and which tenants have triggers on the ends of jobs.
 export const events = app.table("events", {
@@ -15,7 +15,7 @@ export const events = app.table("events", {
   caused_by_job_id: uuid(),
   actor_kind: text().notNull().default("system"),
   actor_id: uuid(),
-  received_at: instant().notNull().default(sql`app.now()`),
+  received_at: instantColumn().notNull().default(sql`app.now()`),
   status: text().notNull(),
   considered_count: integer().notNull().default(0),
   matched_count: integer().notNull().default(0),

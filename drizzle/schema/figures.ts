@@ -1,12 +1,12 @@
 import { sql } from "drizzle-orm";
 import { bigint, integer, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // Figures for cards and charts.
 export const jobStatDeltas = app.table("job_stat_deltas", {
   tenant_id: uuid().notNull(),
   definition_id: uuid().notNull(),
-  at: instant().notNull().default(sql`app.now()`),
+  at: instantColumn().notNull().default(sql`app.now()`),
   kind: text().notNull(),
   n: integer().notNull(),
   wait_ms: bigint({ mode: "number" }).notNull().default(0),
@@ -17,7 +17,7 @@ export const jobStats = app.table(
   "job_stats",
   {
     tenant_id: uuid().notNull(),
-    bucket: instant().notNull(),
+    bucket: instantColumn().notNull(),
     definition_id: uuid().notNull(),
     kind: text().notNull(),
     n: bigint({ mode: "number" }).notNull(),

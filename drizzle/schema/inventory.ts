@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, bytea, instant } from "./app";
+import { app, bytea, instantColumn } from "./app";
 
 // Registered folders and the inventory of their files.
 export const providers = app.table("providers", {
@@ -10,7 +10,7 @@ export const providers = app.table("providers", {
   kind: text().notNull().default("folder"),
   path: text().notNull(),
   created_by: uuid(),
-  created_at: instant().notNull().default(sql`app.now()`),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
 });
 
 export const assets = app.table("assets", {
@@ -22,12 +22,12 @@ export const assets = app.table("assets", {
   size: bigint({ mode: "number" }).notNull(),
   sha256: text().notNull(),
   media_type: text().notNull(),
-  modified_at: instant().notNull(),
+  modified_at: instantColumn().notNull(),
   seen_in: uuid().notNull(),
-  seen_at: instant().notNull().default(sql`app.now()`),
+  seen_at: instantColumn().notNull().default(sql`app.now()`),
   change: text().notNull().default("added"),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
 });
 
 export const providerWatches = app.table(
@@ -37,7 +37,7 @@ export const providerWatches = app.table(
     provider_id: uuid().notNull(),
     folders: bytea().notNull(),
     fingerprint: bytea().notNull(),
-    changed_at: instant().notNull().default(sql`app.now()`),
+    changed_at: instantColumn().notNull().default(sql`app.now()`),
   },
   (table) => [primaryKey({ columns: [table.tenant_id, table.provider_id] })],
 );

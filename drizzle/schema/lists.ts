@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, jsonb, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // Imported lists.
 export const lists = app.table("lists", {
@@ -9,8 +9,8 @@ export const lists = app.table("lists", {
   name: text().notNull(),
   columns: text().array().notNull().default(sql`'{}'::text[]`),
   row_count: bigint({ mode: "number" }).notNull().default(0),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
   made_in: uuid(),
   generation: bigint({ mode: "number" }).notNull().default(0),
   last_generation: bigint({ mode: "number" }).notNull().default(0),
@@ -35,7 +35,7 @@ export const listImports = app.table(
     list_id: uuid().notNull(),
     generation: bigint({ mode: "number" }).notNull(),
     job_id: uuid().notNull(),
-    started_at: instant().notNull().default(sql`app.now()`),
+    started_at: instantColumn().notNull().default(sql`app.now()`),
   },
   (table) => [primaryKey({ columns: [table.tenant_id, table.list_id, table.generation] })],
 );

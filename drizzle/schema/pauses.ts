@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { integer, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // What is not started for now.
 export const pauses = app.table("pauses", {
@@ -10,7 +10,7 @@ export const pauses = app.table("pauses", {
   definition_id: uuid(),
   tenant_id: uuid(),
   reason: text().notNull(),
-  paused_at: instant().notNull().default(sql`app.now()`),
-  paused_until: instant(),
+  paused_at: instantColumn().notNull().default(sql`app.now()`),
+  paused_until: instantColumn(),
   paused_by: uuid(),
 });

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, real, text } from "drizzle-orm/pg-core";
-import { app, bytea, instant, int8multirange } from "./app";
+import { app, bytea, instantColumn, int8multirange } from "./app";
 
 // The registered processes, and the leader.
 export const jobWorkers = app.table("job_workers", {
@@ -15,10 +15,10 @@ export const jobWorkers = app.table("job_workers", {
   running_count: integer().notNull().default(0),
   health_port: integer(),
   isolation: text().notNull().default(""),
-  started_at: instant().notNull().default(sql`app.now()`),
-  last_seen_at: instant().notNull().default(sql`app.now()`),
-  draining_since: instant(),
-  stopped_at: instant(),
+  started_at: instantColumn().notNull().default(sql`app.now()`),
+  last_seen_at: instantColumn().notNull().default(sql`app.now()`),
+  draining_since: instantColumn(),
+  stopped_at: instantColumn(),
   cpu_percent: real(),
   rss_bytes: bigint({ mode: "number" }),
   event_loop_lag_ms: real(),
@@ -31,8 +31,8 @@ export const schedulers = app.table("schedulers", {
   scheduler_id: text().notNull().primaryKey(),
   version: text().notNull().default(""),
   tz_version: text(),
-  started_at: instant().notNull().default(sql`app.now()`),
-  last_seen_at: instant().notNull().default(sql`app.now()`),
+  started_at: instantColumn().notNull().default(sql`app.now()`),
+  last_seen_at: instantColumn().notNull().default(sql`app.now()`),
 });
 
 // Which of the jobs that workers claimed under numbers have begun.
@@ -44,7 +44,7 @@ export const attemptStarts = app.table("attempt_marks", {
   upto: bigint({ mode: "number" }).notNull().default(0),
   waiting: int8multirange().notNull().default("{}"),
   taken: integer().notNull().default(0),
-  marked_at: instant().notNull().default(sql`app.now()`),
+  marked_at: instantColumn().notNull().default(sql`app.now()`),
 });
 
 // Scripts and styles of every build of the pages that is being served.
@@ -52,13 +52,13 @@ export const webAssets = app.table("web_assets", {
   path: text().notNull().primaryKey(),
   media_type: text().notNull(),
   body: bytea().notNull(),
-  published_at: instant().notNull().default(sql`app.now()`),
+  published_at: instantColumn().notNull().default(sql`app.now()`),
 });
 
 export const leader = app.table("leader", {
   only_row: boolean().notNull().primaryKey().default(true),
   term: bigint({ mode: "number" }).notNull().default(0),
   leader_id: text(),
-  acquired_at: instant(),
-  last_seen_at: instant(),
+  acquired_at: instantColumn(),
+  last_seen_at: instantColumn(),
 });

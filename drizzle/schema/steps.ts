@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, integer, jsonb, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // What an attempt has done for good.
 export const jobSteps = app.table(
@@ -12,7 +12,7 @@ export const jobSteps = app.table(
     tenant_id: uuid().notNull(),
     attempt_no: bigint({ mode: "number" }).notNull(),
     result: jsonb().notNull(),
-    created_at: instant().notNull().default(sql`app.now()`),
+    created_at: instantColumn().notNull().default(sql`app.now()`),
   },
   (table) => [primaryKey({ columns: [table.job_id, table.run_no, table.name] })],
 );

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { boolean, doublePrecision, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { app, bytea, instant } from "./app";
+import { app, bytea, instantColumn } from "./app";
 
 // Who there is: tenants, people, their roles, sessions and API keys.
 export const tenants = app.table("tenants", {
@@ -9,8 +9,8 @@ export const tenants = app.table("tenants", {
   name: text().notNull(),
   timezone: text().notNull().default("UTC"),
   status: text().notNull().default("active"),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
   weight: doublePrecision().notNull().default(1),
 });
 
@@ -21,9 +21,9 @@ export const users = app.table("users", {
   password_hash: text(),
   must_change_password: boolean().notNull().default(false),
   is_super_admin: boolean().notNull().default(false),
-  disabled_at: instant(),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
+  disabled_at: instantColumn(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
 });
 
 export const memberships = app.table(
@@ -32,7 +32,7 @@ export const memberships = app.table(
     tenant_id: uuid().notNull(),
     user_id: uuid().notNull(),
     role: text().notNull(),
-    created_at: instant().notNull().default(sql`app.now()`),
+    created_at: instantColumn().notNull().default(sql`app.now()`),
   },
   (table) => [primaryKey({ columns: [table.tenant_id, table.user_id] })],
 );
@@ -40,11 +40,11 @@ export const memberships = app.table(
 export const sessions = app.table("sessions", {
   id_hash: bytea().notNull().primaryKey(),
   user_id: uuid().notNull(),
-  created_at: instant().notNull().default(sql`app.now()`),
-  last_seen_at: instant().notNull().default(sql`app.now()`),
-  idle_expires_at: instant().notNull(),
-  absolute_expires_at: instant().notNull(),
-  revoked_at: instant(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  last_seen_at: instantColumn().notNull().default(sql`app.now()`),
+  idle_expires_at: instantColumn().notNull(),
+  absolute_expires_at: instantColumn().notNull(),
+  revoked_at: instantColumn(),
   ip: text(),
   user_agent: text(),
 });
@@ -59,10 +59,10 @@ export const apiKeys = app.table("api_keys", {
   name: text().notNull(),
   scopes: text().array().notNull().default(sql`'{}'::text[]`),
   created_by: uuid().notNull(),
-  created_at: instant().notNull().default(sql`app.now()`),
-  expires_at: instant().notNull(),
-  revoked_at: instant(),
-  last_used_at: instant(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  expires_at: instantColumn().notNull(),
+  revoked_at: instantColumn(),
+  last_used_at: instantColumn(),
   last_used_ip: text(),
   worker_definitions: text().array(),
   worker_queues: text().array(),
@@ -71,5 +71,5 @@ export const apiKeys = app.table("api_keys", {
 export const requestBuckets = app.table("request_buckets", {
   key: text().notNull().primaryKey(),
   tokens: doublePrecision().notNull(),
-  refilled_at: instant().notNull(),
+  refilled_at: instantColumn().notNull(),
 });

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, text, uuid } from "drizzle-orm/pg-core";
-import { app, instant } from "./app";
+import { app, instantColumn } from "./app";
 
 // What starts jobs by itself.
 export const jobTriggers = app.table("job_triggers", {
@@ -20,8 +20,8 @@ export const jobTriggers = app.table("job_triggers", {
   schedule_type: text(),
   cron_expr: text(),
   interval_ms: bigint({ mode: "number" }),
-  anchor_at: instant(),
-  once_at: instant(),
+  anchor_at: instantColumn(),
+  once_at: instantColumn(),
   timezone: text(),
   overlap_policy: text().notNull(),
   catch_up: text().notNull().default("last"),
@@ -30,18 +30,18 @@ export const jobTriggers = app.table("job_triggers", {
   dst_overlap: text(),
   jitter_seconds: integer().notNull().default(0),
   max_runs: integer(),
-  expires_at: instant(),
+  expires_at: instantColumn(),
   run_count: bigint({ mode: "number" }).notNull().default(0),
-  next_run_at: instant(),
-  following_run_at: instant(),
-  last_run_at: instant(),
+  next_run_at: instantColumn(),
+  following_run_at: instantColumn(),
+  last_run_at: instantColumn(),
   status: text().notNull().default("active"),
   status_reason: text(),
   version: integer().notNull().default(1),
   created_by: uuid(),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
-  deleted_at: instant(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
+  deleted_at: instantColumn(),
 });
 
 // The outcome of each instant, of each event that matched a trigger, and of each manual run.
@@ -50,15 +50,15 @@ export const triggerFirings = app.table("trigger_firings", {
   tenant_id: uuid().notNull(),
   trigger_id: uuid().notNull(),
   kind: text().notNull(),
-  fire_at: instant().notNull(),
+  fire_at: instantColumn().notNull(),
   event_id: uuid(),
   outcome: text().notNull(),
   reason: text(),
   detail: text(),
   n: integer().notNull().default(1),
-  until: instant(),
+  until: instantColumn(),
   job_id: uuid(),
   is_catch_up: boolean().notNull().default(false),
   note: text(),
-  created_at: instant().notNull().default(sql`app.now()`),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
 });

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { boolean, integer, text, uuid } from "drizzle-orm/pg-core";
-import { app, bytea, instant } from "./app";
+import { app, bytea, instantColumn } from "./app";
 
 // The endpoints of a tenant, and the result of each delivery attempt.
 export const webhookEndpoints = app.table("webhook_endpoints", {
@@ -13,17 +13,17 @@ export const webhookEndpoints = app.table("webhook_endpoints", {
   disabled_reason: text(),
   secret: bytea(),
   previous_secret: bytea(),
-  previous_secret_until: instant(),
+  previous_secret_until: instantColumn(),
   older_secrets: bytea().array().notNull().default([]),
-  older_secrets_until: instant().array().notNull().default([]),
+  older_secrets_until: instantColumn().array().notNull().default([]),
   headers: bytea(),
   header_names: text().array().notNull().default(sql`'{}'::text[]`),
-  failing_since: instant(),
+  failing_since: instantColumn(),
   version: integer().notNull().default(1),
   created_by: uuid(),
-  created_at: instant().notNull().default(sql`app.now()`),
-  updated_at: instant().notNull().default(sql`app.now()`),
-  deleted_at: instant(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
+  updated_at: instantColumn().notNull().default(sql`app.now()`),
+  deleted_at: instantColumn(),
 });
 
 export const webhookDeliveries = app.table("webhook_deliveries", {
@@ -41,6 +41,6 @@ export const webhookDeliveries = app.table("webhook_deliveries", {
   request: text().notNull(),
   response: text(),
   duration_ms: integer().notNull(),
-  started_at: instant().notNull(),
-  created_at: instant().notNull().default(sql`app.now()`),
+  started_at: instantColumn().notNull(),
+  created_at: instantColumn().notNull().default(sql`app.now()`),
 });

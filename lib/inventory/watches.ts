@@ -10,7 +10,7 @@ export interface WatchedFolder {
   readonly fingerprint: Buffer | null;
 }
 
-export interface Leader {
+export interface LeaderTerm {
   readonly leaderId: string;
   readonly term: number;
 }
@@ -76,7 +76,7 @@ interface Look {
 /** Stores the first state of a folder, if this scheduler is still the leader. */
 export async function beginWatch(
   tx: TenantTransaction,
-  { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: Leader },
+  { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: LeaderTerm },
 ): Promise<void> {
   const values = [tx.tenantId, watched.providerId, leader.leaderId, leader.term, look.folders, look.fingerprint];
   await tx.run(beginSql, values);
@@ -95,7 +95,7 @@ export interface LookBefore {
  */
 export async function replaceLook(
   tx: TenantTransaction,
-  { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: Leader },
+  { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: LeaderTerm },
 ): Promise<LookBefore | null> {
   const key = [tx.tenantId, watched.providerId];
   const [held] = await tx.run<{ folders: Buffer; unchanged_ms: number }>(holdSql, [

@@ -42,12 +42,12 @@ export interface TestProcess {
    */
   longestHold(): Promise<number>;
   /** Settles when the process has exited. */
-  readonly exited: Promise<ProcessEnd>;
+  readonly exited: Promise<ExitedProcess>;
   /** Sends SIGTERM and waits for the exit. */
-  stop(): Promise<ProcessEnd>;
+  stop(): Promise<ExitedProcess>;
 }
 
-export interface ProcessEnd {
+export interface ExitedProcess {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -117,7 +117,7 @@ export async function superviseChild(
   }
   const exited = once(child, "exit").then(([code, signal]) => {
     started.delete(child);
-    return { code, signal } as ProcessEnd;
+    return { code, signal } as ExitedProcess;
   });
   const ready = await Promise.race([
     messageOf<{ port?: number; workerId?: string }>(child, "ready"),

@@ -3,7 +3,7 @@
 import { Ban, type LucideIcon, Pause, PencilLine, Play, RotateCcw, SlidersHorizontal } from "lucide-react";
 import { useState } from "react";
 import { Button, type ButtonProps } from "@/components/ui/button";
-import type { JobAction } from "@/lib/client/jobs/jobs";
+import type { JobVerb } from "@/lib/client/jobs/jobs";
 import type { Job } from "@/lib/contract";
 import { isCancelable, isChangeable, isPausable, isResumable, isRetryable, isTerminal } from "@/lib/queue/states";
 import { useReason } from "../../shell/viewer";
@@ -16,7 +16,7 @@ export function HeaderActions({ job, actions }: { readonly job: Job; readonly ac
   const [open, setOpen] = useState<"change" | "edit" | null>(null);
   const noUpdate = useReason("jobs:update");
   const noRetry = useReason("jobs:retry");
-  const button = (action: JobAction) => ({
+  const button = (action: JobVerb) => ({
     reason: actions.reasonAgainst(action, job),
     busy: actions.busyId === job.id,
     onClick: () => actions.act(action, job),

@@ -140,13 +140,13 @@ export function attemptsSoFar(job: JobRow): number {
   return job.attempt_count + (job.status === "running" ? 1 : 0);
 }
 
-export type JobAction = "cancel" | "retry" | "pause" | "resume";
+export type JobVerb = "cancel" | "retry" | "pause" | "resume";
 
 /** Runs an action that takes no parameters on a job, and refreshes what shows the job. */
 export function useJobAction(tenant: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, action }: { id: string; action: JobAction }) =>
+    mutationFn: ({ id, action }: { id: string; action: JobVerb }) =>
       api<Job>(`/jobs/${id}/${action}`, { tenant, method: "POST", body: {}, idempotencyKey: randomKey() }),
     onSuccess: (job) => client.setQueryData(jobKeys.one(tenant, job.id), job),
     onSettled: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),

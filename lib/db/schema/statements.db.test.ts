@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import type { Statement } from "@/lib/db";
 import { BRANCHES } from "@/lib/queue/read/list-jobs.sql";
 import { testDatabase } from "@/lib/testing/database";
-import { ROOT } from "@/lib/testing/measure/readers";
+import { REPOSITORY } from "@/lib/testing/measure/readers";
 import { type Kind, type StatementCall, statementCalls } from "@/lib/testing/statements/calls";
 import { compareStatement } from "@/lib/testing/statements/compare";
 import { describer } from "@/lib/testing/statements/describe";
@@ -12,7 +12,7 @@ import { madeStatements, statement } from "../statement";
 const database = await testDatabase();
 const { describe: described, close } = await describer(database.adminUrl);
 afterAll(close);
-const calls = statementCalls(ROOT);
+const calls = statementCalls(REPOSITORY);
 
 /** What functions that build statements are called with. */
 const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {

@@ -20,10 +20,10 @@ import { getTrigger } from "./read-triggers";
 import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
 import {
   auditTrigger,
-  columnsOf,
   type LockedTrigger,
   lockTrigger,
   readSurroundings,
+  triggerColumns,
   triggerNotFound,
 } from "./trigger-row";
 import {
@@ -76,7 +76,7 @@ export function changeTrigger(
     await tx.run(updateTriggerSql, [
       scope.tenantId,
       row.id,
-      columnsOf(change.after, prospects, definitionId),
+      triggerColumns(change.after, prospects, definitionId),
       JSON.stringify(change.after.payloadTemplate),
     ]);
     await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.change", reason: namesOf(patch) });

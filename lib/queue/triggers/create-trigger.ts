@@ -20,7 +20,7 @@ import {
 } from "./check-trigger";
 import { getTrigger } from "./read-triggers";
 import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
-import { auditTrigger, columnsOf, readSurroundings, triggerNotFound } from "./trigger-row";
+import { auditTrigger, readSurroundings, triggerColumns, triggerNotFound } from "./trigger-row";
 import { newSettings, settingsProblems } from "./trigger-settings.policy";
 import { insertTriggerSql } from "./triggers.sql";
 import type { TriggerInput, TriggerView } from "./types";
@@ -50,7 +50,7 @@ export function createTrigger(
     await requireConditionRoom(tx, settings);
     const [made] = await tx.run<{ id: string }>(insertTriggerSql, [
       scope.tenantId,
-      columnsOf(settings, prospects, definition.id),
+      triggerColumns(settings, prospects, definition.id),
       JSON.stringify(settings.payloadTemplate),
       settings.triggerType,
       scope.actor.userId,

@@ -40,7 +40,7 @@ export async function lockTrigger(
 }
 
 /** Settings and prospects by column name, as JSON for the statements. */
-export function columnsOf(settings: TriggerSettings, prospects: Prospects, definitionId: string): string {
+export function triggerColumns(settings: TriggerSettings, prospects: Prospects, definitionId: string): string {
   return JSON.stringify({
     label: settings.label,
     is_enabled: settings.isEnabled,

@@ -5,7 +5,7 @@ import { StreamRedactor } from "@/lib/execution/output/redactor";
 import { secretForms } from "@/lib/execution/output/secret-forms";
 import { compileArgSchema } from "@/lib/queue/definitions/arg-schema.policy";
 import { expectLinear, hostile } from "./growth";
-import { functionsIn, ROOT, readerFiles } from "./readers";
+import { functionsIn, REPOSITORY, readerFiles } from "./readers";
 
 /** Functions of those files that read no outside text, with what they read. */
 const NOT_READ: Readonly<Record<string, string>> = {
@@ -62,7 +62,7 @@ test("the table of functions that read texts is complete", () => {
 });
 
 test.each(rows)("$file: the cost of $name grows no faster than its input", async ({ file, name }) => {
-  const read = ((await import(join(ROOT, file))) as Record<string, Read>)[name];
+  const read = ((await import(join(REPOSITORY, file))) as Record<string, Read>)[name];
   if (!read) throw new Error(`${file} has no ${name}`);
   const more = ARGUMENTS[name] ?? [];
   const taken = OF_VALUES.test(name)

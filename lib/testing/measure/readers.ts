@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 
-export const ROOT = join(import.meta.dirname, "../../..");
+export const REPOSITORY = join(import.meta.dirname, "../../..");
 /** Files that read texts of tenants, commands, receivers and clients. */
 const READERS =
   /^(?:lib\/(?:execution\/(?:output|retry-after|unicode)|webhooks\/delivery|text\/|queue\/.*\.policy\.ts|contract\/scan|api\/(?:remote|http\/(?:input|etag)|resources\/filters)|auth\/(?:api-key|cookies|safe)|client\/jobs\/(?:terminal|hidden)|observability|db\/statement)|web\/front\/(?:check|client))/;
@@ -11,7 +11,7 @@ const READERS =
 /** Returns the files that match READERS. */
 export const readerFiles = (): string[] =>
   execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "lib/*.ts", "web/*.ts"], {
-    cwd: ROOT,
+    cwd: REPOSITORY,
     encoding: "utf8",
   })
     .split("\n")
@@ -25,7 +25,7 @@ interface ExportedFunction {
 
 /** Returns the exported functions of a file. */
 export function functionsIn(file: string): ExportedFunction[] {
-  const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.Latest, true);
+  const source = ts.createSourceFile(file, readFileSync(join(REPOSITORY, file), "utf8"), ts.ScriptTarget.Latest, true);
   return source.statements.flatMap((statement) => {
     const isExported =
       ts.canHaveModifiers(statement) &&

@@ -25,9 +25,21 @@ import { afterFailure, BACKOFF_MS } from "./ends";
 import { enqueue, enqueueChild } from "./enqueue-steps";
 import { LEASE_MS, type QueueModel } from "./model";
 import type { EndModel, LeaseModel } from "./shapes";
-import { type Act, aJob, aLease, keyOf, NOBODY, type Real, refusal, SECOND, type Step, SWEEP, step } from "./step";
+import {
+  type Act,
+  aJob,
+  aLease,
+  leaseKey,
+  type ModelStep,
+  modelStep,
+  NOBODY,
+  type Real,
+  refusalOf,
+  SECOND,
+  SWEEP,
+} from "./step";
 
-const limit = step(
+const limit = modelStep(
   "limit",
   fc.record({
     running: fc.constantFrom(null, 1, 2, 3),
@@ -41,7 +53,7 @@ const limit = step(
     },
 );
 
-const claim = step(
+const claim = modelStep(
   "claim",
   fc.record({ limit: fc.integer({ min: 1, max: 3 }), worker: fc.nat(1) }),
   ({ limit, worker }) =>
@@ -69,13 +81,13 @@ const claim = step(
         model.claim(jobId, workerId);
         expect(leaseNo).toBe(model.leases.at(-1)?.leaseNo);
         expect(job.payload).toEqual(model.jobs.get(jobId)?.payload);
-        real.claimed.set(keyOf(job), job);
+        real.claimed.set(leaseKey(job), job);
       }
     },
 );
 
 const leaseStep = (name: string, act: (lease: LeaseModel) => Act) =>
-  step(name, fc.nat(11), (n) => (model, real) => act(aLease(model, n))(model, real));
+  modelStep(name, fc.nat(11), (n) => (model, real) => act(aLease(model, n))(model, real));
 
 const start = leaseStep("start", (lease) => async (model, { make }) => {
   const held = model.held(lease);
@@ -114,7 +126,7 @@ async function settle(
   expect(told).toEqual([model.settle(lease, end)]);
 }
 
-const succeed = step(
+const succeed = modelStep(
   "succeed",
   fc.record({ lease: fc.nat(11), n: fc.constantFrom(null, 0, 1, 1, 2) }),
   ({ lease, n }) =>
@@ -141,39 +153,39 @@ const acknowledgeCancel = leaseStep(
 
 /** Returns the worker's own decision about a lease that was handed out. */
 function decided(lease: LeaseModel, real: Real, execution: ExecutionEnd): AttemptEnd | undefined {
-  const claimed = real.claimed.get(keyOf(lease));
+  const claimed = real.claimed.get(leaseKey(lease));
   return claimed && decideEnd({ claimed, definition: real.definition, execution }, () => 0.5);
 }
 
 /** Compares the worker's own decision with the model's. */
 const fail = leaseStep("fail", (lease) => (model, real) => {
-  const claimed = real.claimed.get(keyOf(lease));
+  const claimed = real.claimed.get(leaseKey(lease));
   if (!claimed) return settle(model, real, { lease, end: { status: "failed", spent: true, retryInMs: BACKOFF_MS } });
   const execution = { kind: "failed", errorType: "transient_network", message: "no", retryable: true } as const;
   const end = afterFailure(model.jobs.get(lease.jobId), claimed.attemptsSpent);
   return settle(model, real, { lease, end, sent: decided(lease, real, execution) });
 });
 
-const cancel = step("cancel", fc.nat(11), (n) => async (model, { make, scope }) => {
+const cancel = modelStep("cancel", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  const code = await refusal(cancelJob(make.web, scope, id));
+  const code = await refusalOf(cancelJob(make.web, scope, id));
   if (id === NOBODY) expect(code).toBe("not-found");
   else expect(code).toBe(model.cancel(id) === "conflict" ? "state-conflict" : null);
 });
 
-const pause = step("pause", fc.nat(11), (n) => async (model, { make, scope }) => {
+const pause = modelStep("pause", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  expect(await refusal(pauseJob(make.web, scope, id))).toBe(unless(model.pause(id), id));
+  expect(await refusalOf(pauseJob(make.web, scope, id))).toBe(unless(model.pause(id), id));
 });
 
-const resume = step("resume", fc.nat(11), (n) => async (model, { make, scope }) => {
+const resume = modelStep("resume", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  expect(await refusal(resumeJob(make.web, scope, id))).toBe(unless(model.resume(id), id));
+  expect(await refusalOf(resumeJob(make.web, scope, id))).toBe(unless(model.resume(id), id));
 });
 
 const unless = (done: boolean, id: string) => (done ? null : id === NOBODY ? "not-found" : "state-conflict");
 
-const change = step(
+const change = modelStep(
   "change",
   fc.record({ n: fc.nat(11), priority: fc.constantFrom(null, 10, 180), seconds: fc.constantFrom(null, -9, 30, 90) }),
   ({ n, priority, seconds }) =>
@@ -183,20 +195,20 @@ const change = step(
       const at = seconds === null ? null : model.now + seconds * SECOND;
       const scheduledFor = at === null ? {} : { scheduledFor: new Date(at) };
       const asked = { jobId, ...(priority === null ? {} : { priority }), ...scheduledFor };
-      const code = await refusal(changeJob(make.web, scope, asked));
+      const code = await refusalOf(changeJob(make.web, scope, asked));
       expect(code).toBe(jobId === NOBODY ? "not-found" : model.change(jobId, { priority, at }));
     },
 );
 
-const retry = step("retry", fc.nat(11), (n) => async (model, { make, scope }) => {
+const retry = modelStep("retry", fc.nat(11), (n) => async (model, { make, scope }) => {
   const jobId = aJob(model, n);
-  const code = await refusal(retryJob(make.web, scope, { jobId }));
+  const code = await refusalOf(retryJob(make.web, scope, { jobId }));
   const expected = { retried: null, conflict: "state-conflict", "dedupe-taken": "dedupe-taken" };
   expect(code).toBe(jobId === NOBODY ? "not-found" : expected[model.retry(jobId)]);
 });
 
 /** Redrives dead letters with one bulk action: the listed ones, or all. */
-const redrive = step(
+const redrive = modelStep(
   "redrive",
   fc.record({ picks: fc.oneof(fc.constant(null), fc.array(fc.nat(11), { minLength: 1, maxLength: 4 })) }),
   ({ picks }) =>
@@ -213,23 +225,23 @@ const redrive = step(
 );
 
 const always = <T>(value: T) => fc.constant(value);
-const promote = step("promote", always(0), () => async (model, { make }) => {
+const promote = modelStep("promote", always(0), () => async (model, { make }) => {
   expect((await promoteDueJobs(make.scheduler, SWEEP)).count).toBe(model.promote());
 });
-const expire = step("expire", always(0), () => async (model, { make }) => {
+const expire = modelStep("expire", always(0), () => async (model, { make }) => {
   expect((await expireJobs(make.scheduler, SWEEP)).count).toBe(model.expire());
 });
-const rescue = step("rescue", always(0), () => async (model, { make }) => {
+const rescue = modelStep("rescue", always(0), () => async (model, { make }) => {
   const { rescued, ended } = await rescueExpiredLeases(make.scheduler, { ...SWEEP, random: () => 0 });
   expect(rescued + ended).toBe(model.rescue());
 });
-const wait = step("wait", fc.constantFrom(1, 5, 25, 35, 61), (seconds) => async (model, { setClock }) => {
+const wait = modelStep("wait", fc.constantFrom(1, 5, 25, 35, 61), (seconds) => async (model, { setClock }) => {
   model.now += seconds * SECOND;
   await setClock(model.now);
 });
 
 /** Any step; steps that create and claim work are more frequent. */
-export const anyStep: fc.Arbitrary<Step> = fc.oneof(
+export const anyStep: fc.Arbitrary<ModelStep> = fc.oneof(
   { weight: 6, arbitrary: enqueue },
   { weight: 3, arbitrary: enqueueChild },
   { weight: 1, arbitrary: limit },

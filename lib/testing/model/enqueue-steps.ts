@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { type Dependency, enqueueJob } from "@/lib/queue/testing";
 import type { EdgeModel } from "./shapes";
-import { aJob, SECOND, step } from "./step";
+import { aJob, modelStep, SECOND } from "./step";
 
 const HOLD_FOR_EVER = 1e300;
 /** The defaults of most jobs. */
 const PLAIN = { priority: 100, key: null, onParentFailure: "cancel", payload: {}, fallback: null } as const;
 
-export const enqueue = step(
+export const enqueue = modelStep(
   "enqueue",
   fc.record({
     priority: fc.constantFrom(10, 100, 100, 180),
@@ -54,7 +54,7 @@ const edge: fc.Arbitrary<Pick<EdgeModel, "type" | "condition">> = fc.oneof(
 );
 
 /** Enqueues a job that depends on one or two others, and may take in numbers from their results. */
-export const enqueueChild = step(
+export const enqueueChild = modelStep(
   "enqueue child",
   fc.record({
     parents: fc.array(fc.tuple(fc.nat(11), edge), { minLength: 1, maxLength: 2 }),

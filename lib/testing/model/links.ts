@@ -4,7 +4,7 @@ import type { EdgeModel, JobModel } from "./shapes";
 type Jobs = ReadonlyMap<string, JobModel>;
 
 /** Returns how a job's last run ended; null while the job is live. */
-export function outcomeOf(jobs: Jobs, id: string): TerminalState | null {
+export function modelOutcome(jobs: Jobs, id: string): TerminalState | null {
   const standing = jobs.get(id)?.attempts.find(({ outcome, superseded }) => outcome !== null && !superseded);
   return standing?.outcome ?? null;
 }
@@ -19,7 +19,7 @@ function holds(jobs: Jobs, { type, condition, parentId }: EdgeModel, outcome: Te
 
 /** Records on a job's edges the outcome of an ended parent. @returns true if the job was waiting for it */
 export function lookAt(jobs: Jobs, job: JobModel, parent: string): boolean {
-  const outcome = outcomeOf(jobs, parent);
+  const outcome = modelOutcome(jobs, parent);
   const waited = job.edges.filter((edge) => edge.parentId === parent && edge.state === "pending");
   if (outcome === null || waited.length === 0) return false;
   for (const edge of waited) edge.state = holds(jobs, edge, outcome) ? "met" : "failed";
@@ -39,7 +39,7 @@ export function afterParents({ edges, onParentFailure }: JobModel): "free" | "wa
 function unmetParents(jobs: Jobs, { edges, onParentFailure }: JobModel): string[] {
   if (onParentFailure === "run") return [];
   return edges.flatMap((edge) => {
-    const outcome = outcomeOf(jobs, edge.parentId);
+    const outcome = modelOutcome(jobs, edge.parentId);
     return edge.state !== "met" && outcome !== null && !holds(jobs, edge, outcome) ? [edge.parentId] : [];
   });
 }
@@ -69,7 +69,7 @@ export function heldByParents(
  */
 export function render(jobs: Jobs, job: JobModel): boolean {
   const wanted = job.edges.filter(({ type }) => type === "data");
-  const found = wanted.map(({ parentId }) => (outcomeOf(jobs, parentId) && jobs.get(parentId)?.n) ?? job.fallback);
+  const found = wanted.map(({ parentId }) => (modelOutcome(jobs, parentId) && jobs.get(parentId)?.n) ?? job.fallback);
   const isWhole = found.every((n) => n !== null);
   if (!isWhole) for (const edge of wanted) edge.state = "failed";
   else if (found.length > 0) job.payload = found;

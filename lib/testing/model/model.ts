@@ -1,6 +1,6 @@
 import { afterLoss } from "./ends";
 import { LimitsModel } from "./limits";
-import { afterParents, heldByParents, lookAt, outcomeOf, render } from "./links";
+import { afterParents, heldByParents, lookAt, modelOutcome, render } from "./links";
 import type { EndModel, JobModel, KeyModel, LeaseModel, LiveModel, NewJobModel } from "./shapes";
 
 type ChangeAnswer = "state-conflict" | "invalid-value" | null;
@@ -102,7 +102,7 @@ export class QueueModel {
 
   retry(id: string): "retried" | "conflict" | "dedupe-taken" {
     const job = this.jobs.get(id);
-    const outcome = outcomeOf(this.jobs, id);
+    const outcome = modelOutcome(this.jobs, id);
     if (!job || outcome === null || outcome === "succeeded") return "conflict";
     if (heldByParents(this.jobs, [job]).size > 0) return "conflict";
     if (!this.takeKeyAgain(job)) return "dedupe-taken";
@@ -115,7 +115,7 @@ export class QueueModel {
    * many it retried
    */
   redrive(ids: readonly string[]): number {
-    const dead = ids.flatMap((id) => (outcomeOf(this.jobs, id) === "dead_letter" ? (this.jobs.get(id) ?? []) : []));
+    const dead = ids.flatMap((id) => (modelOutcome(this.jobs, id) === "dead_letter" ? (this.jobs.get(id) ?? []) : []));
     const inOrder = dead.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     const runs = dead.map(({ attempts }) => attempts.at(-1)?.runNo);
     this.retryTogether(this.retryTogether(inOrder));
@@ -229,7 +229,9 @@ export class QueueModel {
     const pending = this.jobs.get(id)?.edges.filter((edge) => edge.state === "pending") ?? [];
     if (pending.length === 0) return;
     Object.assign(this.liveOf(id), { state: "blocked", ready: false });
-    this.over.push(...pending.map((edge) => edge.parentId).filter((parent) => outcomeOf(this.jobs, parent) !== null));
+    this.over.push(
+      ...pending.map((edge) => edge.parentId).filter((parent) => modelOutcome(this.jobs, parent) !== null),
+    );
   }
 
   private releaseChildren(): void {

@@ -18,7 +18,7 @@ import { BACKOFF_MS } from "./ends";
 import { freezeClock, SET_CLOCK } from "./frozen-clock";
 import { QueueModel } from "./model";
 import type { LimitModel } from "./shapes";
-import type { Real, Step } from "./step";
+import type { ModelStep, Real } from "./step";
 import { compare } from "./stored";
 
 export interface ModelRun {
@@ -53,7 +53,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed, onRu
   const kinds = new Map<string, number>();
   let done = 0;
 
-  const oneRun = async (sequence: readonly Step[]) => {
+  const oneRun = async (sequence: readonly ModelStep[]) => {
     const slug = `m-${crypto.randomUUID()}`;
     const tenant = await admin.query("insert into app.tenants (slug, name) values ($1, $1) returning id", [slug]);
     const tenantId: string = tenant.rows[0].id;

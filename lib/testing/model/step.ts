@@ -18,13 +18,13 @@ export interface Real {
 }
 
 /** One step: runs for real, runs in the model, and compares the results. */
-export type Step = fc.AsyncCommand<QueueModel, Real>;
+export type ModelStep = fc.AsyncCommand<QueueModel, Real>;
 export type Act = (model: QueueModel, real: Real) => Promise<void>;
 
 export const SWEEP = { limit: 1000 };
 export const SECOND = 1000;
 
-class NamedStep implements Step {
+class NamedStep implements ModelStep {
   constructor(
     private readonly text: string,
     private readonly act: Act,
@@ -35,11 +35,11 @@ class NamedStep implements Step {
 }
 
 /** A step whose choices are drawn by fast-check. */
-export function step<T>(name: string, choices: fc.Arbitrary<T>, act: (choice: T) => Act): fc.Arbitrary<Step> {
+export function modelStep<T>(name: string, choices: fc.Arbitrary<T>, act: (choice: T) => Act): fc.Arbitrary<ModelStep> {
   return choices.map((choice) => new NamedStep(`${name} ${JSON.stringify(choice)}`, act(choice)));
 }
 
-export const refusal = (work: Promise<unknown>): Promise<string | null> =>
+export const refusalOf = (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => {
@@ -53,7 +53,7 @@ function pick<T>(all: readonly T[], n: number, absent: T): T {
   return all.length === 0 ? absent : (all[Math.max(0, all.length - 1 - (n % 6))] ?? absent);
 }
 
-export const keyOf = ({ jobId, leaseNo }: LeaseModel): string => `${jobId}:${leaseNo}`;
+export const leaseKey = ({ jobId, leaseNo }: LeaseModel): string => `${jobId}:${leaseNo}`;
 
 export const NOBODY = "00000000-0000-7000-8000-000000000000";
 export const aJob = (model: QueueModel, n: number): string => pick([...model.jobs.keys()], n, NOBODY);

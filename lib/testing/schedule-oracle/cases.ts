@@ -1,4 +1,4 @@
-import { offsetsOf, type Rule } from "./oracle";
+import { type OracleRule, offsetsOf } from "./oracle";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -30,7 +30,7 @@ const PAST: readonly (readonly [zone: string, from: string])[] = [
   ["Europe/Volgograd", "2020-12-26"],
 ];
 
-export interface Span {
+export interface ZoneSpan {
   readonly zone: string;
   readonly from: number;
   readonly until: number;
@@ -42,14 +42,19 @@ export interface Span {
  * Returns two days around each clock change of each zone in three years, around two ends of months without changes, and
  * the past ones.
  */
-export function spans(): Span[] {
+export function spans(): ZoneSpan[] {
   const present = ZONES.flatMap((zone) => [...changesOf(zone), ...ENDS_OF_MONTHS].map((at) => around(zone, at)));
   return [...present, ...PAST.map(([zone, date]) => ({ ...around(zone, Date.parse(date)), isRare: true }))];
 }
 
 const ENDS_OF_MONTHS = [Date.UTC(2028, 1, 29), Date.UTC(2027, 0, 1)];
 
-const around = (zone: string, at: number): Span => ({ zone, from: at - 2 * DAY, until: at + 2 * DAY, isRare: false });
+const around = (zone: string, at: number): ZoneSpan => ({
+  zone,
+  from: at - 2 * DAY,
+  until: at + 2 * DAY,
+  isRare: false,
+});
 
 function changesOf(zone: string): number[] {
   const offsetAt = offsetsOf(zone);
@@ -115,7 +120,7 @@ const WRITTEN = [
 ];
 
 /** Hand-written rules for known problems, drawn rules for unknown ones; the same in each run. */
-export function rules(count: number): Rule[] {
+export function rules(count: number): OracleRule[] {
   const chance = chanceOf(20_260_308);
   const drawn = Array.from({ length: count - WRITTEN.length }, () => drawExpression(chance));
   return [...WRITTEN, ...drawn].map((expr) => ({

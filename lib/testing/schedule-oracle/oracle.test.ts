@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { countInstants, nextInstants, readSchedule } from "@/lib/queue/schedules/rules";
 import type { ScheduleRule } from "@/lib/queue/types";
-import { chanceOf, rules, type Span, spans, ZONES } from "./cases";
-import { type Occurrence, occurrencesIn, type Rule, type Window, watch } from "./oracle";
+import { chanceOf, rules, spans, ZONES, type ZoneSpan } from "./cases";
+import { type Occurrence, type OracleRule, occurrencesIn, type Window, watch } from "./oracle";
 
 const RULES = 240;
 
@@ -13,7 +13,7 @@ const RULES = 240;
 const isFull = process.env.ORACLE_FORM === "full";
 const [WINDOWS_SHARE, RULES_SHARE] = isFull ? [1, 1] : [0.12, 1 / 3];
 
-function engineRule({ expr, gap, overlap }: Rule, timezone: string): ScheduleRule {
+function engineRule({ expr, gap, overlap }: OracleRule, timezone: string): ScheduleRule {
   const { rule, problems } = readSchedule({ cronExpr: expr, timezone, dstGap: gap, dstOverlap: overlap });
   if (!rule) throw new Error(`${expr} is refused: ${JSON.stringify(problems)}`);
   return rule;
@@ -24,7 +24,7 @@ const clock = ({ at, wall }: Pick<Occurrence, "at" | "wall">): string =>
 
 let engineMs = 0;
 
-function compare(window: Window, span: Span, rule: Rule): number {
+function compare(window: Window, span: ZoneSpan, rule: OracleRule): number {
   const expected = occurrencesIn(window, rule);
   const asked = engineRule(rule, span.zone);
   const after = new Date(span.from - 1);
@@ -73,7 +73,7 @@ test("the engine agrees with a clock read minute by minute, around every clock c
 
 test("the oracle gives the known answers", () => {
   const window = watch("America/New_York", Date.parse("2026-03-07T00:00:00Z"), Date.parse("2026-03-10T00:00:00Z"));
-  const at = (rule: Partial<Rule>) =>
+  const at = (rule: Partial<OracleRule>) =>
     occurrencesIn(window, { expr: "30 2 * * *", gap: null, overlap: null, ...rule }).map((one) =>
       new Date(one.at).toISOString().slice(5, 16),
     );

@@ -4,7 +4,7 @@
  * times.
  */
 
-export interface Rule {
+export interface OracleRule {
   readonly expr: string;
   readonly gap: "run_after" | "skip" | null;
   readonly overlap: "first" | "both" | null;
@@ -94,7 +94,7 @@ function readingOf(wall: number): Reading {
 }
 
 /** Returns all instants of a rule within a window. */
-export function occurrencesIn(window: Window, rule: Rule): Occurrence[] {
+export function occurrencesIn(window: Window, rule: OracleRule): Occurrence[] {
   const matches = readExpression(rule.expr);
   const isCadence = rule.expr.startsWith("@hourly") || rule.expr.split(" ")[1]?.startsWith("*") === true;
   const gap = rule.gap ?? (isCadence ? "skip" : "run_after");

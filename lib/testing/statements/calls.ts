@@ -10,7 +10,7 @@ export interface StatementCall {
   /** The text of the first argument. */
   readonly text: string;
   /** The declared row; null if the call does not read rows. */
-  readonly row: readonly Field[] | null;
+  readonly row: readonly RowField[] | null;
   /** The values, if they are written out in the call; null for a list that is built elsewhere. */
   readonly values: readonly TypeShape[] | null;
 }
@@ -22,7 +22,7 @@ interface StatementPlace {
   readonly name: string | null;
 }
 
-export interface Field extends TypeShape {
+export interface RowField extends TypeShape {
   readonly name: string;
   readonly isOptional: boolean;
 }
@@ -103,7 +103,7 @@ function declaredAt(checker: ts.TypeChecker, given: ts.Expression): readonly Sta
 }
 
 /** The row of the call's result, `Promise<Row[]>`. */
-function rowOf(checker: ts.TypeChecker, node: ts.CallExpression): readonly Field[] | null {
+function rowOf(checker: ts.TypeChecker, node: ts.CallExpression): readonly RowField[] | null {
   const answer = checker.getAwaitedType(checker.getTypeAtLocation(node));
   const row = answer && checker.getIndexTypeOfType(answer, ts.IndexKind.Number);
   if (!row) return null;

@@ -1,5 +1,5 @@
 import type { Statement } from "@/lib/db";
-import type { Field, Kind, StatementCall, TypeShape } from "./calls";
+import type { Kind, RowField, StatementCall, TypeShape } from "./calls";
 import type { DatabaseType, Description } from "./describe";
 
 /** How pg reads the types of the database. Types that are not named are strings. */
@@ -38,7 +38,7 @@ function rowProblems({ row }: StatementCall, statement: Statement, { columns }: 
 }
 
 function fieldProblem(
-  field: Field,
+  field: RowField,
   column: DatabaseType & { readonly isNullable: boolean },
   answers: boolean,
 ): string | null {
