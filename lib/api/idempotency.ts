@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { LIMITS } from "@/lib/contract";
-import { type Runner, statement } from "@/lib/db";
+import { ADVISORY_LOCKS, type Runner, statement } from "@/lib/db";
 import { canonicalJson } from "@/lib/queue";
 import { HttpProblem } from "./http/problem";
 
@@ -49,7 +49,7 @@ export function requestHash(method: string, path: string, body: unknown): Buffer
 // Two statements, because the answer must be read by a statement that starts after the lock was taken.
 const tryLock = statement(
   "api_idempotency_lock",
-  "select pg_try_advisory_xact_lock(hashtextextended($1, 7)) as locked",
+  `select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.idempotentRequest}) as locked`,
 );
 const findAnswer = statement(
   "api_idempotency_find",
@@ -88,6 +88,10 @@ export async function storedAnswer(tx: Runner, request: IdempotentRequest): Prom
   return { status: stored.response_status, headers: stored.response_headers, body: stored.response_body };
 }
 
+/** Differs between tenants and principals, so a client cannot aim at the lock of a key that it does not know. */
+const lockNumberOf = (place: readonly (string | null)[]): number =>
+  createHash("sha256").update(JSON.stringify(place)).digest().readInt32BE();
+
 /**
  * Does the work of a request once. The work must use `tx`, so that key and effect commit or roll back together. A
  * repeat gets the stored answer, another body under the same key 422, a repeat while the first is in flight 409.
@@ -99,7 +103,7 @@ export async function answerOnce(
   work: () => Promise<StoredAnswer>,
 ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
   const place = placeOf(request);
-  const [lock] = await tx.run<{ locked: boolean }>(tryLock, [place.join("|")]);
+  const [lock] = await tx.run<{ locked: boolean }>(tryLock, [lockNumberOf(place)]);
   if (!lock?.locked) throw new HttpProblem("idempotency-in-flight", { headers: { "retry-after": "1" } });
   const stored = await storedAnswer(tx, request);
   if (stored) return { answer: stored, replayed: true };

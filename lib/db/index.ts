@@ -8,6 +8,7 @@
  * `tenant.ts`.
  */
 
+export { ADVISORY_LOCKS } from "./advisory-locks";
 export { openDatabase } from "./database";
 export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
