@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { LIMITS } from "@/lib/contract";
 import { ADVISORY_LOCKS, type Runner, statement } from "@/lib/db";
-import { canonicalJson } from "@/lib/queue";
+import { canonicalParts } from "@/lib/queue";
+import { Turns } from "@/lib/turns";
 import { HttpProblem } from "./http/problem";
 
 const KEPT_SECONDS = 24 * 3600;
@@ -39,11 +40,15 @@ export function idempotencyKey(headers: Headers): string | null {
   return key;
 }
 
-/** Returns the hash that identifies equal requests: method, path and the body's value. */
-export function requestHash(method: string, path: string, body: unknown): Buffer {
-  return createHash("sha256")
-    .update(`${method} ${path}\n${canonicalJson(body)}`)
-    .digest();
+/** Returns the hash that identifies equal requests: method, path and the body's value. Long bodies are read in turns. */
+export async function requestHash(method: string, path: string, body: unknown): Promise<Buffer> {
+  const hash = createHash("sha256").update(`${method} ${path}\n`);
+  const turns = new Turns();
+  for (const part of canonicalParts(body)) {
+    hash.update(part);
+    await turns.next();
+  }
+  return hash.digest();
 }
 
 // Two statements, because the answer must be read by a statement that starts after the lock was taken.
