@@ -8,7 +8,7 @@
  */
 
 import pg from "pg";
-import { ADVISORY_LOCKS } from "../advisory-locks";
+import { ADVISORY_LOCKS } from "../schema/advisory-locks";
 import { readSchemaFiles, type SchemaFiles, type SqlFile } from "./files";
 import { type Applied, applyFailure, LEDGERS, pendingFunctions, pendingMigrations } from "./ledger";
 import { isLockTimeout, LOCK_PATIENCE_MS, LOCK_TIMEOUT, withoutQueueing } from "./lock-patience";
