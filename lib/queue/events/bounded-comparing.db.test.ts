@@ -178,3 +178,17 @@ test("storing many large events without listeners yields the event loop between 
   expect(result).toHaveLength(13);
   expect(longestMs).toBeLessThan(totalMs / 4);
 });
+
+test("one event starts jobs with about 4 MiB of payloads; its other triggers fail and cost nothing", async () => {
+  const scope = await crowd({ condition: null, template: { all: "{{event}}" } });
+  const data = { texts: Array.from({ length: 100 }, () => "x".repeat(2500)) };
+  await publishEvent(make.web, scope, { name: "crowded", data });
+  const rows = await database.query(
+    "select outcome, reason, count(*)::int as n from app.trigger_firings where tenant_id = $1 group by 1, 2 order by 1",
+    [scope.tenantId],
+  );
+  expect(rows).toEqual([
+    { outcome: "enqueued", reason: null, n: 17 },
+    { outcome: "failed", reason: "payload", n: TRIGGERS - 17 },
+  ]);
+});
