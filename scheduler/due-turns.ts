@@ -23,7 +23,7 @@ export function promoteTurn(mark = new DueMark()): Loop["turn"] {
     const { laneNos, count } = promoted;
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
-    return { again: count === BATCH };
+    return { again: count >= BATCH };
   };
 }
 
@@ -60,6 +60,6 @@ export function expireTurn(mark = new DueMark()): Loop["turn"] {
     if (left.length > 0) log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be expired, retrying");
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
-    return { again: count === BATCH };
+    return { again: count >= BATCH };
   };
 }

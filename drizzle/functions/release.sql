@@ -714,11 +714,11 @@ $$;
 revoke all on function app.release_dependents(uuid[], uuid[]) from public;
 grant execute on function app.release_dependents(uuid[], uuid[]) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Processes up to p_limit ranges of the backlog, oldest first, and skips ranges that another transaction has locked. A
--- job that began a new run before the backlog of its last end was done is marked as having dependents instead, so that
+-- Processes up to p_limit ranges of a tenant's backlog, oldest first, and skips ranges that another transaction has
+-- locked. A job that began a new run before the backlog of its last end was done is marked as having dependents instead, so that
 -- the end of the new run releases them. `parts` is the number of ranges taken, `handled` the number of children
 -- handled; parts without children are a backlog of locked children.
-create or replace function app.work_off_releases(p_limit integer)
+create or replace function app.work_off_releases_of(p_tenant uuid, p_limit integer)
 returns table (parts integer, handled integer, lanes integer[])
 language plpgsql
 set search_path = pg_catalog, app
@@ -736,6 +736,7 @@ begin
   with due as materialized (
     select b.ctid as tid
     from app.release_backlog b
+    where b.tenant_id = p_tenant
     order by b.id
     limit p_limit
     for update skip locked
@@ -778,6 +779,63 @@ begin
   select t.handled, t.lanes into handled, lanes from app.release_children(v_parents, v_from, v_to, '{}', false) t;
   return next;
 end
+$$;
+revoke all on function app.work_off_releases_of(uuid, integer) from public;
+grant execute on function app.work_off_releases_of(uuid, integer) to leasehold_worker, leasehold_scheduler;
+
+-- Gives the tenants in the backlog their turns: app.work_off_releases_of for each tenant after p_after, in the order of
+-- their ids and around to p_after. Ends after 100 tenants, or with the tenant whose turn ends after 100 ms. `served` is
+-- where the next call continues, the sums are those of all turns.
+create or replace function app.work_off_releases_in_turns(p_limit integer, p_after uuid)
+returns table (parts integer, handled integer, lanes integer[], served uuid)
+language plpgsql
+set search_path = pg_catalog, app
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 ms';
+  v_is_around boolean := false;
+  v_next uuid;
+  v_turn record;
+begin
+  parts := 0;
+  handled := 0;
+  lanes := '{}';
+  served := p_after;
+  for v_n in 1..100 loop
+    v_next := (select b.tenant_id from app.release_backlog b where b.tenant_id > served order by b.tenant_id limit 1);
+    if v_next is null and not v_is_around then
+      v_is_around := true;
+      v_next := (select b.tenant_id from app.release_backlog b order by b.tenant_id limit 1);
+    end if;
+    exit when v_next is null or (v_is_around and v_next > p_after);
+    served := v_next;
+    select t.parts, t.handled, t.lanes into v_turn from app.work_off_releases_of(v_next, p_limit) t;
+    parts := parts + v_turn.parts;
+    handled := handled + v_turn.handled;
+    lanes := lanes || v_turn.lanes;
+    exit when clock_timestamp() > v_until;
+  end loop;
+  lanes := array(select distinct l from unnest(lanes) u (l));
+  return next;
+end
+$$;
+revoke all on function app.work_off_releases_in_turns(integer, uuid) from public;
+grant execute on function app.work_off_releases_in_turns(integer, uuid) to leasehold_worker, leasehold_scheduler;
+
+-- For processes of the previous version: the turn of the tenant with the oldest range.
+create or replace function app.work_off_releases(p_limit integer)
+returns table (parts integer, handled integer, lanes integer[])
+language sql
+set search_path = pg_catalog, app
+as $$
+  select t.parts, t.handled, t.lanes
+  from (select b.tenant_id from app.release_backlog b order by b.id limit 1) o,
+    app.work_off_releases_of(o.tenant_id, p_limit) t
 $$;
 revoke all on function app.work_off_releases(integer) from public;
 grant execute on function app.work_off_releases(integer) to leasehold_worker, leasehold_scheduler;

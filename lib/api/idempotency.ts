@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { LIMITS } from "@/lib/contract";
-import { type Runner, statement } from "@/lib/db";
-import { canonicalJson } from "@/lib/queue";
+import { ADVISORY_LOCKS, type Runner, statement } from "@/lib/db";
+import { canonicalParts } from "@/lib/queue";
+import { Turns } from "@/lib/turns";
 import { HttpProblem } from "./http/problem";
 
 const KEPT_SECONDS = 24 * 3600;
@@ -39,17 +40,21 @@ export function idempotencyKey(headers: Headers): string | null {
   return key;
 }
 
-/** Returns the hash that identifies equal requests: method, path and the body's value. */
-export function requestHash(method: string, path: string, body: unknown): Buffer {
-  return createHash("sha256")
-    .update(`${method} ${path}\n${canonicalJson(body)}`)
-    .digest();
+/** Returns the hash that identifies equal requests: method, path and the body's value. Long bodies are read in turns. */
+export async function requestHash(method: string, path: string, body: unknown): Promise<Buffer> {
+  const hash = createHash("sha256").update(`${method} ${path}\n`);
+  const turns = new Turns();
+  for (const part of canonicalParts(body)) {
+    hash.update(part);
+    await turns.next();
+  }
+  return hash.digest();
 }
 
 // Two statements, because the answer must be read by a statement that starts after the lock was taken.
 const tryLock = statement(
   "api_idempotency_lock",
-  "select pg_try_advisory_xact_lock(hashtextextended($1, 7)) as locked",
+  `select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.idempotentRequest}) as locked`,
 );
 const findAnswer = statement(
   "api_idempotency_find",
@@ -88,6 +93,10 @@ export async function storedAnswer(tx: Runner, request: IdempotentRequest): Prom
   return { status: stored.response_status, headers: stored.response_headers, body: stored.response_body };
 }
 
+/** Differs between tenants and principals, so a client cannot aim at the lock of a key that it does not know. */
+const lockNumberOf = (place: readonly (string | null)[]): number =>
+  createHash("sha256").update(JSON.stringify(place)).digest().readInt32BE();
+
 /**
  * Does the work of a request once. The work must use `tx`, so that key and effect commit or roll back together. A
  * repeat gets the stored answer, another body under the same key 422, a repeat while the first is in flight 409.
@@ -99,7 +108,7 @@ export async function answerOnce(
   work: () => Promise<StoredAnswer>,
 ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
   const place = placeOf(request);
-  const [lock] = await tx.run<{ locked: boolean }>(tryLock, [place.join("|")]);
+  const [lock] = await tx.run<{ locked: boolean }>(tryLock, [lockNumberOf(place)]);
   if (!lock?.locked) throw new HttpProblem("idempotency-in-flight", { headers: { "retry-after": "1" } });
   const stored = await storedAnswer(tx, request);
   if (stored) return { answer: stored, replayed: true };

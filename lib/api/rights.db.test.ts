@@ -155,6 +155,27 @@ describe("sending a signed message requires the right to webhooks", () => {
     expect([event.status, event.body.started_count]).toEqual([201, 1]);
   });
 
+  test("a trigger on job.* events is saved only with jobs:read, whatever the change", async () => {
+    const { key, keyOf } = await tenantWith("listening");
+    const without = await keyOf("jobs:create", "triggers:read", "triggers:write");
+    const trigger = { trigger_type: "event", event_name: "paid", label: "hear", definition_key: "plain" };
+    const ofJobs = { ...trigger, event_name: "job.succeeded", condition: 'event.result.token.startsWith("k")' };
+    const own = await call("POST", "/api/v1/jobs/triggers", { key: without, body: trigger });
+    const stored = await call("POST", "/api/v1/jobs/triggers", { key, body: ofJobs });
+    expect([own.status, stored.status]).toEqual([201, 201]);
+    const change = (triggerId: string, body: unknown) =>
+      call("PATCH", "/api/v1/jobs/triggers/[triggerId]", { key: without, params: { triggerId }, body });
+    const refused = [
+      await call("POST", "/api/v1/jobs/triggers", { key: without, body: ofJobs }),
+      await change(own.body.id, { event_name: "job.dead_letter" }),
+      await change(stored.body.id, { condition: "true" }),
+      await change(stored.body.id, { is_enabled: false }),
+      await change(stored.body.id, { event_name: "paid" }),
+    ];
+    expect(refused.map(({ body }) => body.code)).toEqual(Array(5).fill("insufficient-scope"));
+    expect((await change(own.body.id, { condition: "true" })).status).toBe(200);
+  });
+
   test("a member can read webhooks and cannot change them", async () => {
     const { member, id } = await tenantWith("member");
     const { key } = await accounts.key(member, { tenantId: id });

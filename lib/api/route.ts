@@ -133,7 +133,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const visitor = { principal, info, place };
     await requirePermissions(runtime, visitor, requireListed(rule, spec.sometimes?.(input.body)));
     const held = new Set<Permission>(place.permissions);
-    const scope = { tenantId: place.tenant.id, actor, ...barredExecutors(held) };
+    const scope = { tenantId: place.tenant.id, actor, ...barredIn(held) };
     const run = async (db: Database | TenantTransaction) =>
       toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, place }), held);
     const answer = async (): Promise<Response> => {
@@ -143,7 +143,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
         await prepare();
         return send(await run(runtime.web), info);
       }
-      const repeat = { key, tenantId: place.tenant.id, ...identityOf(request, common, input.body) };
+      const repeat = { key, tenantId: place.tenant.id, ...(await identityOf(request, common, input.body)) };
       const isNew = async () => !(await withTenant(runtime.web, place.tenant.id, (tx) => storedAnswer(tx, repeat)));
       if (spec.prepare && (await isNew())) await prepare();
       const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
@@ -151,7 +151,8 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
       return send(done.replayed ? await cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
     };
     return runInLine(place.tenant.id, answer).catch(async (error: unknown) => {
-      throw isBarred(error) ? await denied(runtime, visitor, "webhooks:write") : error;
+      const missing = missingFor(error);
+      throw missing ? await denied(runtime, visitor, missing) : error;
     });
   };
   return guarded(serve, { ...spec, access: spec.permission });
@@ -169,7 +170,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     const run = async (db: Database) => toAnswer(spec, await spec.handler({ ...common, ...input, db }), held);
     const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
     if (key === null) return send(await run(runtime.platform), info);
-    const repeat = { key, tenantId: null, ...identityOf(request, common, input.body) };
+    const repeat = { key, tenantId: null, ...(await identityOf(request, common, input.body)) };
     const done = await runtime.platform.transaction((tx) =>
       answerOnce(tx, repeat, () => run(poolWithin(runtime.platform, tx))),
     );
@@ -240,13 +241,23 @@ function requireListed(
   return asked;
 }
 
-/** Webhook jobs are signed in the tenant's name, so starting one needs `webhooks:write`. */
-const barredExecutors = (held: ReadonlySet<Permission>): Pick<TenantScope, "barredExecutors"> =>
-  held.has("webhooks:write") ? {} : { barredExecutors: ["webhook"] };
+/**
+ * Webhook jobs are signed in the tenant's name, so starting one needs `webhooks:write`. Triggers on `job.*` events read
+ * what jobs returned, so saving one needs `jobs:read`.
+ */
+const barredIn = (held: ReadonlySet<Permission>): Pick<TenantScope, "barredExecutors" | "barredFromJobEvents"> => ({
+  ...(held.has("webhooks:write") ? {} : { barredExecutors: ["webhook"] }),
+  ...(held.has("jobs:read") ? {} : { barredFromJobEvents: true }),
+});
 
-// Matched by name: see toHttpProblem.
-const isBarred = (error: unknown): boolean =>
-  error instanceof Error && error.name === "QueueError" && (error as QueueError).code === "executor-barred";
+const NEEDED: Partial<Record<QueueError["code"], TenantPermission>> = {
+  "executor-barred": "webhooks:write",
+  "job-events-barred": "jobs:read",
+};
+
+/** Returns the permission for want of which the queue refused a request. Matched by name: see toHttpProblem. */
+const missingFor = (error: unknown): TenantPermission | undefined =>
+  error instanceof Error && error.name === "QueueError" ? NEEDED[(error as QueueError).code] : undefined;
 
 async function toAnswer<P, Q, B, R>(
   spec: RouteSpec<P, Q, B, R>,
@@ -270,9 +281,9 @@ async function cutStored(
   return { ...answer, body: await textInTurns(await cutInTurns(response, JSON.parse(answer.body), held)) };
 }
 
-function identityOf(request: Request, { info, actor }: Pick<Common, "info" | "actor">, body: unknown) {
+async function identityOf(request: Request, { info, actor }: Pick<Common, "info" | "actor">, body: unknown) {
   const route = `${request.method} ${info.path.replace(/[0-9a-f-]{36}/gi, "{id}")}`;
-  return { principal: `${actor.kind}:${actor.id}`, route, hash: requestHash(request.method, info.path, body) };
+  return { principal: `${actor.kind}:${actor.id}`, route, hash: await requestHash(request.method, info.path, body) };
 }
 
 function send(answer: StoredAnswer, info: RequestInfo, replayed = false): Response {

@@ -24,6 +24,9 @@ const STARTS_BY_TRIGGER: RouteRule = {
   sometimes: ["webhooks:write"],
 };
 
+/** Conditions and templates on `job.*` events read what jobs returned. */
+const SAVES_TRIGGER: RouteRule = { ...STARTS_BY_TRIGGER, sometimes: ["jobs:read", "webhooks:write"] };
+
 const TABLE: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteAccess | RouteRule>>>>> = {
   "/livez": { GET: "open" },
   "/readyz": { GET: "open" },
@@ -52,9 +55,9 @@ const TABLE: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteA
   "/api/v1/jobs/dead-letters/redrive": {
     POST: { access: "jobs:retry", also: ["jobs:create"], sometimes: ["jobs:read", "webhooks:write"] },
   },
-  "/api/v1/jobs/triggers": { GET: "triggers:read", POST: STARTS_BY_TRIGGER },
+  "/api/v1/jobs/triggers": { GET: "triggers:read", POST: SAVES_TRIGGER },
   "/api/v1/jobs/triggers/preview": { POST: "triggers:read" },
-  "/api/v1/jobs/triggers/[triggerId]": { GET: "triggers:read", PATCH: STARTS_BY_TRIGGER, DELETE: "triggers:write" },
+  "/api/v1/jobs/triggers/[triggerId]": { GET: "triggers:read", PATCH: SAVES_TRIGGER, DELETE: "triggers:write" },
   "/api/v1/jobs/triggers/[triggerId]/firings": { GET: "triggers:read" },
   "/api/v1/jobs/triggers/[triggerId]/run": { POST: STARTS_BY_TRIGGER },
   "/api/v1/jobs/[jobId]": { GET: "jobs:read", PATCH: "jobs:update" },

@@ -22,6 +22,7 @@ export { columnsOf } from "./orm";
 export { PREPARED_LOST_ADVICE } from "./pool";
 export { retryUndone } from "./retry";
 export { unsafeLogin } from "./safe-login";
+export { ADVISORY_LOCKS } from "./schema/advisory-locks";
 export { openDatabaseSession, type Session } from "./session";
 export { statement } from "./statement";
 export { withTenant } from "./tenant";

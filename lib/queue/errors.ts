@@ -17,6 +17,7 @@ export type QueueErrorCode =
   | "state-conflict"
   | "dedupe-taken"
   | "executor-barred"
+  | "job-events-barred"
   | "action-over"
   | "too-many-actions"
   | "too-many-triggers"

@@ -15,7 +15,7 @@ export type * from "./actions/types";
 export { deleteArtifact } from "./artifacts/delete-artifact";
 export { getArtifact, listArtifacts, readArtifactChunk, readArtifactUsage } from "./artifacts/read-artifacts";
 export type { ArtifactQuota } from "./artifacts/store-artifacts";
-export { canonicalJson } from "./canonical-json.policy";
+export { canonicalJson, canonicalParts } from "./canonical-json.policy";
 export { getDeadLetter, listDeadLetters, listJobEvents } from "./dead-letters/read-dead-letters";
 export { redriveEdited, triageDeadLetter } from "./dead-letters/triage-dead-letter";
 export { createDefinition, listDefinitions, updateDefinition } from "./definitions/definitions";

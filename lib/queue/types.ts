@@ -26,6 +26,8 @@ export interface TenantScope {
   readonly actor: Actor;
   /** Executors whose jobs the actor may not start, and for which the actor may not save triggers. */
   readonly barredExecutors?: readonly Executor[];
+  /** True if the actor may not save triggers on `job.*` events, because conditions read what jobs returned. */
+  readonly barredFromJobEvents?: boolean;
 }
 
 /** One problem of an input; `pointer` is a JSON pointer (RFC 6901) into it. Never contains the value. */

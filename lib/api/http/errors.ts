@@ -38,6 +38,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "state-conflict": "state-conflict",
   "dedupe-taken": "dedupe-taken",
   "executor-barred": "forbidden",
+  "job-events-barred": "forbidden",
   "action-over": "action-over",
   "too-many-actions": "too-many-actions",
   "too-many-triggers": "too-many-triggers",

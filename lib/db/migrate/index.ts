@@ -8,6 +8,7 @@
  */
 
 import pg from "pg";
+import { ADVISORY_LOCKS } from "../schema/advisory-locks";
 import { readSchemaFiles, type SchemaFiles, type SqlFile } from "./files";
 import { type Applied, applyFailure, LEDGERS, pendingFunctions, pendingMigrations } from "./ledger";
 import { isLockTimeout, LOCK_PATIENCE_MS, LOCK_TIMEOUT, withoutQueueing } from "./lock-patience";
@@ -33,9 +34,6 @@ export interface MigrateOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 4000;
-
-// The lock ends with its transaction. So a process that dies leaves no lock, and a pooler in transaction mode is safe.
-const LOCK_KEY = "hashtextextended('leasehold.migrate', 0)";
 
 // A server that runs one long statement notices a killed client only if it polls for that, and would otherwise hold the
 // lock until the statement ends. Windows servers cannot poll.
@@ -134,11 +132,14 @@ async function applyNext(client: pg.Client, files: SchemaFiles, log: Log): Promi
   }
 }
 
+// The lock ends with its transaction. So a process that dies leaves no lock, and a pooler in transaction mode is safe.
 async function takeLock(client: pg.Client, log: Log): Promise<void> {
-  const { rows } = await client.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${LOCK_KEY}) as free`);
+  const { rows } = await client.query<{ free: boolean }>(
+    `select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.migration}) as free`,
+  );
   if (rows[0]?.free) return;
   log("waiting for another migration");
-  await client.query(`select pg_advisory_xact_lock(${LOCK_KEY})`);
+  await client.query(`select pg_advisory_xact_lock(${ADVISORY_LOCKS.migration})`);
 }
 
 const MIGRATIONS = { table: "app.schema_migrations", order: "name" };

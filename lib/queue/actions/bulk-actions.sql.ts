@@ -1,4 +1,4 @@
-import { statement, tenantIs } from "@/lib/db";
+import { ADVISORY_LOCKS, statement, tenantIs } from "@/lib/db";
 
 /** Sorts below every id: the position of an action that has walked over all of its jobs. */
 export const LOWEST = "00000000-0000-0000-0000-000000000000";
@@ -14,7 +14,7 @@ export const acceptBulkActionSql = statement(
 /** Lets the callers of one tenant count one after the other, each until its transaction ends. */
 export const lockOpenActionsSql = statement(
   "lock_open_actions",
-  "select pg_advisory_xact_lock(hashtextextended('bulk actions of ' || $1::text, 0))",
+  `select pg_advisory_xact_lock(${ADVISORY_LOCKS.bulkActionsOfTenant})`,
 );
 
 /** Runs after the lock, as a statement of its own, so it sees the actions that earlier callers accepted. */

@@ -26,8 +26,11 @@ export const anyReleaseLeftSql = statement(
   { repeatable: true },
 );
 
-/** Releases dependents from up to `$1` ranges of the backlog. */
-export const workOffReleasesSql = statement("work_off_releases", "select * from app.work_off_releases($1)");
+/** Releases dependents from up to `$1` ranges of the backlog of each tenant that has its turn, beginning after `$2`. */
+export const workOffReleasesSql = statement(
+  "work_off_releases",
+  "select handled, lanes, served from app.work_off_releases_in_turns($1, $2)",
+);
 
 /**
  * At most $3 edges of the job $2, ordered by the job at the other end. The parent branch runs once per state, because

@@ -42,11 +42,18 @@ export interface WorkedOff {
 export const hasReleasesLeft = async (db: Runner): Promise<boolean> =>
   (await db.run<{ is_left: boolean }>(anyReleaseLeftSql))[0]?.is_left === true;
 
+/** The tenant that had the last turn in this process. */
+let lastServed = START;
+
 /**
- * Releases a bounded number of dependents that the end of their parent left to the backlog. Concurrent callers are
- * safe.
+ * Releases a bounded number of dependents that the end of their parent left to the backlog. The tenants take turns.
+ * Concurrent callers are safe.
  */
 export async function workOffReleases(db: Runner, { limit }: { readonly limit: number }): Promise<WorkedOff> {
-  const [row] = await db.run<{ handled: number; lanes: number[] }>(workOffReleasesSql, [limit]);
+  const [row] = await db.run<{ handled: number; lanes: number[]; served: string }>(workOffReleasesSql, [
+    limit,
+    lastServed,
+  ]);
+  lastServed = row?.served ?? START;
   return { handled: row?.handled ?? 0, laneNos: row?.lanes ?? [] };
 }

@@ -9,9 +9,9 @@ import { type EnqueuedRow, insertItems } from "./insert-items";
 import { forgetDefinitions, type NewJobItem, type Placed, toItem } from "./new-job-item";
 import { notifyOfEnqueued } from "./notify-enqueued";
 
-/** Jobs per statement, and about how many characters of payloads. */
+/** Jobs per statement, and about how many characters of payloads, which are serialized without a pause. */
 const CHUNK_JOBS = 1000;
-const CHUNK_CHARACTERS = 8 * 1024 * 1024;
+const CHUNK_CHARACTERS = 1024 * 1024;
 const TRIES = 3;
 
 /** A job, or the error that refused it. */

@@ -167,3 +167,28 @@ test("equal payloads of firings with one key are compared without blocking the e
   expect(doneOf(result)).toBeGreaterThan(100);
   expect(longestMs).toBeLessThan(MOST_MS * 2);
 });
+
+test("storing many large events without listeners yields the event loop between them", async () => {
+  const scope = await make.tenant();
+  const data = Object.fromEntries(Array.from({ length: 9_900 }, (_value, n) => [n.toString(36), 1]));
+  const events = Array.from({ length: 13 }, () => ({ name: "unheard", data }));
+  const publish = () => longestTurn(() => publishEvents(make.web, scope, events));
+  await publish();
+  const { result, longestMs, totalMs } = await publish();
+  expect(result).toHaveLength(13);
+  expect(longestMs).toBeLessThan(totalMs / 4);
+});
+
+test("one event starts jobs with about 4 MiB of payloads; its other triggers fail and cost nothing", async () => {
+  const scope = await crowd({ condition: null, template: { all: "{{event}}" } });
+  const data = { texts: Array.from({ length: 100 }, () => "x".repeat(2500)) };
+  await publishEvent(make.web, scope, { name: "crowded", data });
+  const rows = await database.query(
+    "select outcome, reason, count(*)::int as n from app.trigger_firings where tenant_id = $1 group by 1, 2 order by 1",
+    [scope.tenantId],
+  );
+  expect(rows).toEqual([
+    { outcome: "enqueued", reason: null, n: 17 },
+    { outcome: "failed", reason: "payload", n: TRIGGERS - 17 },
+  ]);
+});

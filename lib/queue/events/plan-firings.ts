@@ -9,6 +9,8 @@ const PART_MAX = 300;
 const DETAIL_MAX = 500;
 /** Bytes of the misses that are stored for one event. */
 const MISSES_MAX_BYTES = 4096;
+/** The most characters of all payloads of one event, which is never divided. Its other triggers fail. */
+const CHARACTERS_MAX = 4 * 1024 * 1024;
 /** Bytes of the other fields of a miss or a firing as JSON. */
 const ROW_BYTES = 100;
 
@@ -74,7 +76,7 @@ export async function planEvent(
     const own = depths?.get(listener.id);
     const depth = own ?? event.depth;
     const tooDeep = own === undefined ? TOO_DEEP : HELD;
-    const asked = depth >= maxDepth ? tooDeep : askOf(listener, event);
+    const asked = depth >= maxDepth ? tooDeep : characters > CHARACTERS_MAX ? TOO_MUCH : askOf(listener, event);
     if ("job" in asked) {
       characters += asked.characters;
       firings.push({ event, listener, job: { ...jobOf(listener, event, asked.job), chainDepth: depth + 1 } });
@@ -96,6 +98,13 @@ const bytesOf = ({ part, detail }: StoredMiss): number =>
 const TOO_DEEP = {
   reason: "loop",
   problems: [{ pointer: "", code: "loop", detail: "too many jobs caused each other before this event" }],
+} as const;
+
+const TOO_MUCH = {
+  reason: "payload",
+  problems: [
+    { pointer: "", code: "too-large", detail: "this event's other triggers have payloads of 4 MiB together already" },
+  ],
 } as const;
 
 const HELD = {

@@ -7,6 +7,7 @@
  * (start-firings.ts). `fanOutPending` is the scheduler's part; publish-watched.ts is for folder changes.
  */
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import { mapInTurns } from "@/lib/turns";
 import type { Actor, EventReason, NewEvent, PublishedEvent, TenantScope } from "../types";
 import { EVENT_MAX_DEPTH, type OccurredEvent } from "./event-match.policy";
 import { eventsOfProducerSql, insertEventsSql } from "./events.sql";
@@ -50,7 +51,7 @@ export async function publishEvents(
   options: PublishOptions = {},
 ): Promise<PublishedEvent[]> {
   const { maxDepth = EVENT_MAX_DEPTH, depths, at = (index: number) => `/events/${index}` } = options;
-  events.forEach((event, index) => {
+  await mapInTurns([...events.entries()], ([index, event]) => {
     checkNewEvent(event, at(index));
     refuseReserved(event, at(index));
   });
@@ -83,13 +84,12 @@ async function storeEvents(
   events: readonly NewEvent[],
 ): Promise<Stored[]> {
   // The data as it will be stored: a Date becomes its ISO string.
-  const asked = events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data ?? {})) as unknown }));
-  const rows = await tx.run<InsertedRow>(insertEventsSql, [
-    tx.tenantId,
-    JSON.stringify(asked.map(toItem)),
-    actor.kind,
-    actor.id,
-  ]);
+  const asked = await mapInTurns(events, (event) => ({
+    ...event,
+    data: JSON.parse(JSON.stringify(event.data ?? {})) as unknown,
+  }));
+  const items = await mapInTurns(asked, (event) => JSON.stringify(toItem(event)));
+  const rows = await tx.run<InsertedRow>(insertEventsSql, [tx.tenantId, `[${items.join(",")}]`, actor.kind, actor.id]);
   return asked.map((event, index) => {
     const row = rows[index];
     if (!row) throw new Error("an event was neither stored nor found");

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { publishEvent, testTriggers } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
+import { longestTurn } from "@/lib/testing/measure/longest-turn";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { listener } from "@/lib/testing/rows/listener";
 
@@ -42,4 +43,17 @@ test("a trigger that compares large objects counts each comparison", async () =>
   await expect(testTriggers(make.web, scope, { replay: 64, draft })).rejects.toMatchObject({ code: "invalid-value" });
   const { user, system } = process.cpuUsage(began);
   expect((user + system) / 1000).toBeLessThan(8000);
+});
+
+test("testing many triggers with large payloads yields the event loop, up to the last one", async () => {
+  const scope = await make.tenant();
+  const fields = { definitionId: definition.id, eventName: "wide", payloadTemplate: { all: "{{event}}" } };
+  for (let n = 0; n < 150; n += 1) await listener(database, scope, fields);
+  const data = { a: Array.from({ length: 9_900 }, (_, n) => ((n % 90) + 11) / 10) };
+  const tests = () => longestTurn(() => testTriggers(make.web, scope, { event: { name: "wide", data } }));
+  await tests();
+  const { result, longestMs, totalMs } = await tests();
+  expect(result.results.map(({ payloadOmitted }) => payloadOmitted).lastIndexOf(false)).toBeLessThan(75);
+  expect(result).toMatchObject({ considered: 150, wouldStart: 150 });
+  expect(longestMs).toBeLessThan(totalMs / 8);
 });

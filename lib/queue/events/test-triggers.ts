@@ -1,5 +1,5 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { Turns } from "@/lib/turns";
+import { mapInTurns, Turns } from "@/lib/turns";
 import { toItem } from "../enqueue/new-job-item";
 import { QueueError } from "../errors";
 import { inTenant } from "../read/get-job";
@@ -147,7 +147,7 @@ async function eventsOf(
   if (event) return [occurredOf(madeUp(event), false)];
   const name = triggerId !== undefined || draft ? (candidates[0]?.listener.eventName ?? null) : null;
   const rows = await tx.run<StoredEventRow>(replayEventsSql, [tx.tenantId, name, replay ?? 0]);
-  return rows.map((row) => occurredOf(toOccurred(row), true));
+  return mapInTurns(rows, (row) => occurredOf(toOccurred(row), true));
 }
 
 const occurredOf = (event: OccurredEvent, isStored: boolean): Occurred => ({
@@ -247,10 +247,10 @@ async function withHolders(tx: TenantTransaction, results: readonly TriggerTest[
   });
 }
 
-function summaryOf(events: number, results: readonly TriggerTest[]): TriggerTests {
+async function summaryOf(events: number, results: readonly TriggerTest[]): Promise<TriggerTests> {
   let left = CHARACTERS_MAX;
-  const shown = results.slice(0, RESULTS_MAX).map((result) => {
-    left -= JSON.stringify(result.payload ?? null).length;
+  const shown = await mapInTurns(results.slice(0, RESULTS_MAX), (result) => {
+    if (left >= 0) left -= JSON.stringify(result.payload ?? null).length;
     return left >= 0 ? result : { ...result, payload: null, payloadOmitted: true };
   });
   const matched = results.filter((result) => result.matched && result.mismatch === null);

@@ -1,4 +1,4 @@
-import { statement } from "@/lib/db";
+import { ADVISORY_LOCKS, statement } from "@/lib/db";
 
 export const hasLeaderSql = statement(
   "has_leader",
@@ -28,10 +28,7 @@ export const beatTermSql = statement(
 /**
  * Tries to take the leader lock. The lock belongs to a session, so it is released when the holder's connection ends.
  */
-export const tryLeadSql = statement(
-  "try_lead",
-  "select pg_try_advisory_lock(hashtextextended('leasehold.leader', 0)) as held",
-);
+export const tryLeadSql = statement("try_lead", `select pg_try_advisory_lock(${ADVISORY_LOCKS.leader}) as held`);
 
 export const unlockSql = statement("unlock", "select pg_advisory_unlock_all()");
 

@@ -9,6 +9,7 @@ import {
   neverProblems,
   type Prospects,
   prospectsOf,
+  refuseBarredEvents,
   refuseBarredTrigger,
   refuseProblems,
   requireDefinition,
@@ -59,6 +60,7 @@ export function changeTrigger(
     const around = await readSurroundings(tx);
     const { row: found, settings: before } = await lockTrigger(tx, scope, target);
     const after = changedSettings(before, patch, around);
+    for (const settings of [before, after]) refuseBarredEvents(scope, settings);
     await refuseBarredTrigger(tx, scope, before.definitionKey);
     const definitionId = await checkPlaces(tx, scope, { row: found, before, after, patch });
     const row = await fireWhatIsDue(tx, scope, { row: found, before, after, patch });

@@ -50,6 +50,14 @@ export async function refuseBarredTrigger(tx: TenantTransaction, scope: TenantSc
   if (row) refuseBarred(scope, row);
 }
 
+const OF_JOBS = /^job\./;
+
+/** Rejects a trigger on events whose data the actor may not read. @throws QueueError job-events-barred */
+export function refuseBarredEvents({ barredFromJobEvents }: TenantScope, { eventName }: TriggerSettings): void {
+  if (barredFromJobEvents && eventName !== null && OF_JOBS.test(eventName))
+    throw new QueueError("job-events-barred", "You may not save triggers on events of jobs.");
+}
+
 /** Checks that the queue exists; null passes. @throws QueueError queue-unknown */
 export async function requireQueue(tx: TenantTransaction, queue: string | null): Promise<void> {
   if (queue !== null) await queueIdOf(tx, queue);

@@ -12,6 +12,7 @@ import type { TenantScope } from "../types";
 import {
   neverProblems,
   prospectsOf,
+  refuseBarredEvents,
   refuseProblems,
   requireDefinition,
   requireQueue,
@@ -28,7 +29,8 @@ import type { TriggerInput, TriggerView } from "./types";
 /**
  * Creates a trigger. The first instant of a schedule is the first one after the database's now.
  * @throws QueueError invalid-value with pointers to the API's fields; payload-too-large, definition-unknown,
- * definition-inactive, queue-unknown, executor-barred, tenant-suspended, too-many-triggers
+ * definition-inactive, queue-unknown, executor-barred, job-events-barred,
+ * tenant-suspended, too-many-triggers
  */
 export function createTrigger(
   db: Database | TenantTransaction,
@@ -38,6 +40,7 @@ export function createTrigger(
   return inTenant(db, scope, async (tx) => {
     const around = await readSurroundings(tx);
     const settings = newSettings(input, around);
+    refuseBarredEvents(scope, settings);
     const definition = await requireDefinition(tx, scope, settings.definitionKey);
     await requireQueue(tx, settings.queue);
     const read = ruleOf(settings);

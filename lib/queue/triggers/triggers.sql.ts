@@ -1,4 +1,4 @@
-import { statement, tenantIs } from "@/lib/db";
+import { ADVISORY_LOCKS, statement, tenantIs } from "@/lib/db";
 
 /** The number of newest firings that a trigger's outcome bar shows. */
 const RECENT = 20;
@@ -57,7 +57,7 @@ export const triggerSurroundingsSql = statement(
 /** Serializes the callers of a tenant until the transaction ends, so their counts are exact. */
 export const lockTriggersOfTenantSql = statement(
   "lock_triggers_of_tenant",
-  "select pg_advisory_xact_lock(hashtextextended('triggers of ' || $1::text, 0))",
+  `select pg_advisory_xact_lock(${ADVISORY_LOCKS.triggersOfTenant})`,
 );
 
 /** Run it after the lock, as a separate statement, so that it sees what earlier callers wrote. */

@@ -28,6 +28,49 @@ export const promoteDueSql = statement(
    left join (select lane_no, count(*)::int as n from promoted group by lane_no) p on true`,
 );
 
+/** Tenants whose waiting jobs one statement checks, and the most jobs that each of them gets. */
+const LOOKS_AT_TENANTS = 1000;
+const OF_A_TENANT = 20;
+
+/**
+ * Query for up to `$1` rows of `due`, whose tenants take turns, beginning after the tenant `$2`. `waiting` are the rows
+ * of an index by tenant and `at`. Reads at most 1,000 tenants and 20 rows of each, whatever the backlog. The next tenant
+ * is read in the order of that index, because in any other order a tenant could have many rows that do not match.
+ */
+const inTurns = (waiting: string, at: string, isFree = "true"): string => `with recursive looked (tenant_id, n) as (
+     select (select l.tenant_id from app.live_jobs l where ${waiting} and l.tenant_id > $2
+       order by l.tenant_id, ${at} limit 1), 1
+     union all
+     select (select l.tenant_id from app.live_jobs l where ${waiting} and l.tenant_id > k.tenant_id
+       order by l.tenant_id, ${at} limit 1), k.n + 1
+     from looked k where k.tenant_id is not null and k.n < ${LOOKS_AT_TENANTS}
+   ), due as materialized (
+     select k.tenant_id, d.tid from looked k
+     cross join lateral (select l.ctid as tid from app.live_jobs l where l.tenant_id = k.tenant_id and ${waiting}
+       and ${at} <= app.now() and ${isFree} order by ${at} limit ${OF_A_TENANT} for update of l skip locked) d
+     limit $1
+   ), served as (
+     select case when (select count(*) from due) < $1
+       then (select case when count(*) = ${LOOKS_AT_TENANTS} then max(tenant_id::text) end from looked where tenant_id is not null)
+       else (select max(tenant_id::text) from due) end as looked_to
+   )`;
+
+const NOT_READY = "l.state = 'queued' and not l.ready";
+const EXPIRES = "l.expires_at is not null and l.state <> 'running'";
+
+/**
+ * Makes up to `$1` due jobs claimable, up to 20 of each tenant, beginning after the tenant `$2`. Returns lanes as
+ * `promoteDueSql` does; `looked_to` is the tenant where the next call continues, null = at the beginning.
+ */
+export const promoteInTurnsSql = statement(
+  "promote_in_turns",
+  `${inTurns(NOT_READY, "l.scheduled_for")}, promoted as (
+     update app.live_jobs r set ready = true from due where r.ctid = due.tid returning r.lane_no
+   )
+   select p.lane_no, p.n, x.looked_to from served x
+   left join (select lane_no, count(*)::int as n from promoted group by lane_no) p on true`,
+);
+
 /**
  * Locks up to `$1` waiting jobs whose expires_at has passed and is `$2` or later, longest overdue first. Each is
  * checked again when it is ended.
@@ -40,15 +83,26 @@ export const dueToExpireSql = statement("due_to_expire", overdue("l.job_id"));
  */
 export const expireWaitingSql = statement(
   "expire_waiting",
-  expiring(overdue("l.ctid as tid, l.expires_at as at"), LOOKED_TO),
+  expiring(listed(overdue("l.ctid as tid, l.expires_at as at")), LOOKED_TO),
+);
+
+/**
+ * Ends up to `$1` overdue waiting jobs, up to 20 of each tenant, beginning after the tenant `$2`. `looked_to` is the
+ * tenant where the next call continues, null = at the beginning.
+ */
+export const expireInTurnsSql = statement(
+  "expire_in_turns",
+  expiring(inTurns(EXPIRES, "l.expires_at", KEY_IS_FREE), "(select looked_to from served) as looked_to"),
 );
 
 /** Like `expireWaitingSql`, for the given jobs. */
 export const expireTheseSql = statement(
   "expire_these",
-  expiring(`select r.tid from unnest($1::uuid[]) x (job_id)
+  expiring(
+    listed(`select r.tid from unnest($1::uuid[]) x (job_id)
      cross join lateral (select ctid as tid from app.live_jobs where job_id = x.job_id and expires_at <= app.now()
        and state <> 'running' for update skip locked) r`),
+  ),
 );
 
 /**
@@ -61,11 +115,13 @@ function overdue(columns: string): string {
      order by l.expires_at limit $1 for update of l skip locked`;
 }
 
-/** @param due query that locks the rows to end */
+function listed(due: string): string {
+  return `with due as materialized (${due})`;
+}
+
+/** @param due begins the statement with a CTE `due`, which locks the rows to end */
 function expiring(due: string, lookedTo = "null::timestamptz as looked_to"): string {
-  return `with due as materialized (
-     ${due}
-   ), ended as (
+  return `${due}, ended as (
      delete from app.live_jobs r using due where r.ctid = due.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.started_at, r.attempts_spent, r.has_dedupe_key,
        r.has_dependents
