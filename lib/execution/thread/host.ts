@@ -158,8 +158,11 @@ export class HandlerThread {
 }
 
 function failureOf(error: Error): JobError {
-  const isMemory = (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-  if (isMemory) return new JobError("the thread ran out of memory", { errorType: "temporary_resource" });
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ERR_WORKER_OUT_OF_MEMORY")
+    return new JobError("the thread ran out of memory", { errorType: "temporary_resource" });
+  if (code === "ERR_WORKER_INIT_FAILED")
+    return new JobError(`the thread could not start: ${error.message}`, { errorType: "temporary_resource" });
   const failure = new JobError(`an uncaught error: ${error.message}`, { errorType: "internal" });
   return withOrigin(failure, faultStack(error));
 }
