@@ -67,12 +67,13 @@ async function readValues(ctx: Context): Promise<Found> {
   let found: FoundCsv | null = null;
   try {
     for await (const batch of readRows(bytesOf(file), ctx.payload)) {
-      if (!batch.columns.includes(column)) throw wrong(`the file has no column ${JSON.stringify(column)}`);
+      const at = batch.columns.indexOf(column);
+      if (at < 0) throw wrong(`the file has no column ${JSON.stringify(column)}`);
       found = batch.found;
       rows += batch.rows.length;
       rejected += batch.rejects.length;
-      for (const { line, json } of batch.rows) {
-        const text = String(JSON.parse(json)[column] ?? "");
+      for (const { line, json, fields } of batch.rows) {
+        const text = fields ? (fields[at] ?? "") : String(JSON.parse(json)[column] ?? "");
         const cut = cutCharacters(text, LONGEST_VALUE);
         const key = keyOf(cut);
         if (key !== "" && !values.has(key)) values.set(key, { line, text: cut, key });
