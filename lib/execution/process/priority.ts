@@ -8,7 +8,8 @@ const USUAL_CPU_MS = 500;
 
 /**
  * Gives the processes of a command that computes for long the lowest priority, so that worker, database and new commands
- * come first, however many processes there are. New ones inherit it; the next look finds those started meanwhile.
+ * come first, however many processes there are. New ones inherit it; the next look finds those started meanwhile. The
+ * command has its own session.
  */
 export class LowPriority {
   /** Ids of processes and threads. */
