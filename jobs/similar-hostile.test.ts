@@ -99,6 +99,11 @@ const FAILS: readonly (readonly [what: string, file: Buffer, message: RegExp, co
     text("a", Array.from({ length: 200_001 }, (_, at) => `value ${at}`).join("\n")),
     /more than 200000 different values/,
   ],
+  [
+    "24,500 values of 500 characters",
+    text("a", Array.from({ length: 24_500 }, (_, at) => `${at} ${"x".repeat(494)}`).join("\n")),
+    /more than 12000000 characters/,
+  ],
 ];
 const fails = FAILS.map(([what, file, message, column]) => ({ what, file, message, column }));
 test.each(fails)("find-similar fails permanently at $what, with the reason", async ({ file, message, column }) => {

@@ -48,6 +48,7 @@ beforeAll(async () => {
 describe.skipIf(process.platform !== "linux")("a job of another tenant on the same worker is not delayed", () => {
   test.each([
     ["a command that forks without end", { kind: "fork" }],
+    ["100 processes of a command that only compute", { kind: "spin", many: 100 }],
     ["a command that fills /tmp", { kind: "fill" }],
     ["output of 13 MB that might be tokens, without a newline", { kind: "print", text: "-eyJaaaaaa" }],
     ["output of 13 MB that might be private keys", { kind: "print", text: "-----BEGIN PRIVATE KEY-----" }],

@@ -14,6 +14,8 @@ mkdirSync(folder);
 // So many different values of one length that comparing each with each takes minutes.
 const lines = Array.from({ length: 30_000 }, (_, n) => `${n.toString(36).padStart(6, "0").repeat(20)}`);
 writeFileSync(path.join(folder, "many.csv"), `name\n${lines.join("\n")}\n`);
+// As JSON, this field would have 94 million characters of two bytes.
+writeFileSync(path.join(folder, "wide.csv"), `name\n\u0100${"\u0001".repeat(15 * 1024 * 1024)}\nAnna\n`);
 writeFileSync(path.join(folder, "few.csv"), "name\nAnna Meier\nAnna Meyer\nZoe\n");
 const provider_id = await register();
 await stage.startScheduler();
@@ -48,6 +50,12 @@ test("the pairs that find-similar finds are the job's result", async () => {
       read_as: { delimiter: ",", quote: '"', encoding: "utf-8", header: true },
     },
   ]);
+});
+
+test("a field of 15 MiB of control characters does not end the worker", async () => {
+  const job = await stage.settled(await compare("wide.csv"), 90_000);
+  expect([job.status, job.result]).toMatchObject(["succeeded", { rows: 2, distinct: 2, pairs: 0 }]);
+  expect(worker.child.exitCode).toBeNull();
 });
 
 test("LEASE-01 a handler that computes without a pause keeps its lease and delays no other job", async () => {

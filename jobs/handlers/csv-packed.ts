@@ -27,7 +27,7 @@ export interface PackedBatch {
 
 /** Packs a batch of rows. Each part's bytes have their own buffer. */
 export function packBatch({ rows, found, columns, rejects, bytesRead }: RowBatch): PackedBatch {
-  const short: ListRow[] = [];
+  const short: Extract<ListRow, { readonly json: string }>[] = [];
   const long: PackedBatch["long"][number][] = [];
   for (const row of rows) {
     if (row.fields) long.push({ line: row.line, texts: joinTexts(row.fields) });

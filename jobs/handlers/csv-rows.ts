@@ -5,13 +5,15 @@ import { type CsvOptions, findDialect, takeSepLine } from "./csv-dialect";
 import { CsvReader, type CsvRecord } from "./csv-records";
 import { type CsvEncoding, findEncoding, refuseOtherFormats, ToUtf8 } from "./csv-text";
 
-export interface ListRow {
-  readonly line: number;
-  /** A JSON object: column name to text. */
-  readonly json: string;
-  /** Set for long rows only, whose JSON is built on access: the texts in the order of the columns. */
-  readonly fields?: readonly string[];
-}
+/**
+ * A row of the file. A long row has no JSON, which could be twelve times as large as the row: V8 ends the process when
+ * such a text does not fit into the heap.
+ */
+export type ListRow =
+  /** `json`: an object, column name to text. */
+  | { readonly line: number; readonly json: string; readonly fields?: undefined }
+  /** `fields`: the texts in the order of the columns. */
+  | { readonly line: number; readonly json?: undefined; readonly fields: readonly string[] };
 
 export interface Reject {
   readonly line: number;
@@ -39,7 +41,7 @@ export interface RowBatch {
 const HEAD_BYTES = 64 * 1024;
 const BATCH_ROWS = 1000;
 const BATCH_CHARS = 1024 * 1024;
-/** Longer rows get their JSON later, because it can be six times as long as the texts. */
+/** Rows with longer texts count as long. */
 const LONG_ROW_CHARS = 64 * 1024;
 const MOST_COLUMNS = 1600;
 const LONGEST_NAME = 200;
@@ -172,8 +174,8 @@ class RowCollector {
       return;
     }
     const chars = fields.reduce((sum, field) => sum + field.length, 0);
-    const row = chars > LONG_ROW_CHARS ? longRow(line, fields, columns) : { line, json: jsonOf(fields, columns) };
-    this.#chars += row.fields ? chars : row.json.length;
+    const row: ListRow = chars > LONG_ROW_CHARS ? { line, fields } : { line, json: jsonOf(fields, columns) };
+    this.#chars += row.json?.length ?? chars;
     this.#rows.push(row);
     this.#rowCount += 1;
   }
@@ -181,14 +183,6 @@ class RowCollector {
 
 const jsonOf = (fields: readonly string[], columns: readonly string[]): string =>
   JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, fields[index]])));
-
-const longRow = (line: number, fields: readonly string[], columns: readonly string[]): ListRow => ({
-  line,
-  fields,
-  get json() {
-    return jsonOf(fields, columns);
-  },
-});
 
 function columnsOf(record: CsvRecord, isHeader: boolean): string[] {
   if ("reason" in record) throw noColumns(`${record.reason}; ${HOW_IT_IS_WRITTEN}`);

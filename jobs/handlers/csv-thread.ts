@@ -166,8 +166,9 @@ function errorOf({ error, job }: Extract<FromCsvThread, { type: "failed" }>): Er
 }
 
 function failureOf(error: Error): JobError {
-  const isMemory = (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-  return isMemory ? died("it ran out of memory", "temporary_resource") : died(error.message);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ERR_WORKER_OUT_OF_MEMORY") return died("it ran out of memory", "temporary_resource");
+  return died(error.message, code === "ERR_WORKER_INIT_FAILED" ? "temporary_resource" : "internal");
 }
 
 const died = (why: string, errorType: "internal" | "temporary_resource" = "internal"): JobError =>

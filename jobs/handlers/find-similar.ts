@@ -8,6 +8,8 @@ import { keyOf, similarPairs, type Value } from "./similar-values";
 
 const MOST_VALUES = 200_000;
 const LONGEST_VALUE = 500;
+/** Each takes up to four bytes, so this fits into the heap of a thread. */
+const MOST_UNITS = 12_000_000;
 const MOST_SHOWN = 500;
 /** Limit on the pairs as JSON, because a larger result would be kept as a preview without its figures. */
 const MOST_SHOWN_BYTES = 128 * 1024;
@@ -64,18 +66,23 @@ async function readValues(ctx: Context): Promise<Found> {
   const values = new Map<string, Value>();
   let rows = 0;
   let rejected = 0;
+  let units = 0;
   let found: FoundCsv | null = null;
   try {
     for await (const batch of readRows(bytesOf(file), ctx.payload)) {
-      if (!batch.columns.includes(column)) throw wrong(`the file has no column ${JSON.stringify(column)}`);
+      const at = batch.columns.indexOf(column);
+      if (at < 0) throw wrong(`the file has no column ${JSON.stringify(column)}`);
       found = batch.found;
       rows += batch.rows.length;
       rejected += batch.rejects.length;
-      for (const { line, json } of batch.rows) {
-        const text = String(JSON.parse(json)[column] ?? "");
-        const cut = cutCharacters(text, LONGEST_VALUE);
+      for (const { line, json, fields } of batch.rows) {
+        const text = fields ? (fields[at] ?? "") : String(JSON.parse(json)[column] ?? "");
+        const cut = shorten(text);
         const key = keyOf(cut);
-        if (key !== "" && !values.has(key)) values.set(key, { line, text: cut, key });
+        if (key === "" || values.has(key)) continue;
+        values.set(key, { line, text: cut, key });
+        units += cut.length;
+        if (units > MOST_UNITS) throw wrong(`the column's different values have more than ${MOST_UNITS} characters`);
       }
       if (values.size > MOST_VALUES) throw wrong(`the column has more than ${MOST_VALUES} different values`);
     }
@@ -83,6 +90,12 @@ async function readValues(ctx: Context): Promise<Found> {
     await file.close();
   }
   return { values: [...values.values()], rows, rejected, found };
+}
+
+function shorten(text: string): string {
+  const cut = cutCharacters(text, LONGEST_VALUE);
+  // A copy, because a part of a text keeps all of it in memory.
+  return cut.length < text.length ? Buffer.from(cut, "utf16le").toString("utf16le") : text;
 }
 
 const wrong = (message: string): Error => new NonRetryableError(message, { errorType: "invalid_input" });

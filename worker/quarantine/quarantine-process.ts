@@ -34,13 +34,14 @@ export class QuarantineProcess {
       env: environmentForPipe(SECRETS_PIPE),
       stdio: ["ignore", "inherit", "inherit", "ipc", "pipe"],
     });
-    sendSecrets(this.child, SECRETS_PIPE, secrets);
     this.exited = new Promise((resolve) => {
       this.child.once("exit", (exitCode, signal) => resolve({ exitCode, signal }));
       this.child.on("error", () => {
         if (this.child.pid === undefined) resolve({ exitCode: null, signal: null });
       });
     });
+    // Without a free descriptor, a child that was not started has no streams either.
+    if (this.child.pid !== undefined) sendSecrets(this.child, SECRETS_PIPE, secrets);
     this.ready = Promise.race([
       new Promise<boolean>((resolve) => this.child.once("message", () => resolve(true))),
       this.exited.then(() => false),

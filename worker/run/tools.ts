@@ -24,7 +24,11 @@ export const toolsOf = ({ env, worker, web, registry, handlers, random }: ToolPa
   handlers,
   providerRoots: env.providerRoots,
   maxTimeoutSeconds: env.maxTimeoutSeconds,
-  startThread: threadStarter(env.threadMemoryMb),
+  startThread: threadStarter({
+    threadMb: env.threadMemoryMb,
+    limitMb: env.memoryLimitBytes / (1024 * 1024),
+    concurrency: env.concurrency,
+  }),
   retry: env.retry,
   webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random, post: new WebhookThread().post },
   eventMaxDepth: env.eventMaxDepth,

@@ -73,7 +73,6 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     const [error] = await once(child, "error").catch((reason: unknown) => [reason]);
     return { stoppedBy: null, result: null, lost: null, spawnError: codeOf(error) };
   }
-  child.on("error", () => undefined);
   plan.capture.stdout.beginProcess();
   plan.capture.stderr.beginProcess();
   plan.onSpawn?.(pid);
@@ -128,6 +127,9 @@ function start(plan: ProcessPlan): ChildProcess | Error {
       shell: false,
       stdio: [...given, ...coverStrays(given.length)],
     });
+    child.on("error", () => undefined);
+    // Without a free descriptor, a child that was not started has no streams either.
+    if (child.pid === undefined) return child;
     // A command may end without reading its input, and the watcher may end unnoticed.
     for (const stream of [child.stdin, child.stdio[LIFELINE_FD] as Writable | undefined])
       stream?.on("error", () => undefined);

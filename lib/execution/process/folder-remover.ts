@@ -9,6 +9,9 @@ export type OnUnremoved = (folder: string, reason: string) => void;
 
 /** The remover's process ends after this long without work. */
 const IDLE_MS = 10_000;
+const START_AGAIN_MS = 1000;
+/** The machine has no descriptor or process to spare now. */
+const LACKS = ["EMFILE", "ENFILE", "EAGAIN"];
 
 /**
  * Removes working folders one after another, in a low-priority process that runs while there are any. The event loop
@@ -81,13 +84,25 @@ export class FolderRemover {
       this.#child = null;
       if (this.#current !== null) this.#ended(reason);
     };
-    child.once("error", (error: NodeJS.ErrnoException) => onGone(error.code ?? error.message));
+    child.once("error", (error: NodeJS.ErrnoException) => {
+      if (LACKS.includes(error.code ?? "")) this.#startLater();
+      else onGone(error.code ?? error.message);
+    });
     child.once("exit", (code, signal) => onGone(`the process that removes it ended: ${signal ?? code}`));
     child.stdin?.on("error", () => undefined);
+    // Without a free descriptor, a child that was not started has no streams either.
+    if (child.pid === undefined) return child;
     createInterface({ input: child.stdout }).on("line", (line) => this.#ended(JSON.parse(line) as string | null));
     child.unref();
     for (const stream of [child.stdin, child.stdout]) (stream as unknown as { unref?(): void } | null)?.unref?.();
     return child;
+  }
+
+  #startLater(): void {
+    this.#child = null;
+    this.#current = null;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#next(), START_AGAIN_MS).unref();
   }
 
   #ended(problem: string | null): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executeCommand } from "../execute-command";
@@ -105,6 +105,37 @@ describe.runIf(process.platform === "linux")("hidden files", () => {
     },
   );
 });
+
+// Kubernetes mounts a secret as worker.env -> ..data/worker.env with ..data -> ..1, and a rotation replaces ..data.
+test.runIf(process.platform === "linux").each(["best", "user"] as const)(
+  "a secret behind a link stays hidden from a command isolated as %s when it is rotated",
+  async (isolation) => {
+    const [secrets, open] = [at(`secrets-${isolation}`), at(`open-${isolation}`)];
+    const put = (version: string) => {
+      mkdirSync(path.join(secrets, version), { recursive: true });
+      readableFile(path.join(secrets, version, "worker.env"), "canary");
+    };
+    put("..1");
+    symlinkSync("..1", path.join(secrets, "..data"));
+    symlinkSync("..data/worker.env", path.join(secrets, "worker.env"));
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    const look = `cat '${secrets}/worker.env' '${secrets}'/..*/*`;
+    const wait = `touch '${open}/ready'; while [ ! -e '${open}/go' ]; do sleep 0.05; done`;
+    const task = await shellCommand(folder, `looks-${isolation}`, `${look}; ${wait}; ${look}; echo looked`);
+    const hide = { folders: [at("home")], files: [path.join(secrets, "worker.env")], scratch: [], kept: [open] };
+    const options = { sharedFolder: at("home"), hide, isolation };
+    const registry = await loadCommandRegistry(await writeRegistry(folder, { task }), options);
+    if (!registry.isolation.includes("private-mounts")) return;
+    const running = executeCommand(registry, "task", {}, testContext().ctx);
+    await until("it has looked", () => existsSync(path.join(open, "ready")), 20_000);
+    put("..2");
+    symlinkSync("..2", path.join(secrets, "..new"));
+    renameSync(path.join(secrets, "..new"), path.join(secrets, "..data"));
+    writeFileSync(path.join(open, "go"), "");
+    expect((await running).output.stdoutTail).toBe("looked\n");
+  },
+);
 
 test.runIf(process.platform === "linux")(
   "a command with the worker's user can write only to its own folder and those it may use",

@@ -57,22 +57,23 @@ export interface HidingPlan {
 }
 
 /**
- * Plans what to hide, by where the paths lead now. A secret file hides its whole folder, unless commands need that folder
- * or it is one of the system's: the folder stays hidden when the file is replaced while a command runs; the file alone
- * would not.
+ * Plans what to hide, by where the paths lead now. A secret file hides its whole folder, and that of a link to it, unless
+ * commands need that folder or it is one of the system's: the folder stays hidden when the file is replaced while a
+ * command runs; the file alone would not.
  * @throws JobError if a folder leads to the root of the file system, which cannot be hidden
  */
 export async function planHiding(plan: HidingPlan, mount: string): Promise<Hidden> {
-  const [kept, files, ownToEach, places] = await Promise.all([
+  const [kept, secrets, ownToEach, places] = await Promise.all([
     realPaths(plan.kept).then(outermost),
-    realPaths(plan.files),
+    secretsOf(plan.files),
     realPaths(plan.scratch),
     Promise.all(plan.folders.map(placeOf)),
   ]);
   const folders = places.flatMap(({ path }) => path ?? []);
   if (folders.includes(sep)) throw new JobError(UNHIDEABLE, { errorType: "temporary_resource" });
   const isNeeded = (folder: string) => kept.some((path) => contains(folder, path)) || folder.split(sep).length < 3;
-  const ofFiles = files.map((file) => dirname(file)).filter((folder) => !isNeeded(folder));
+  const { files } = secrets;
+  const ofFiles = secrets.folders.filter((folder) => !isNeeded(folder));
   const wanted = [...new Set([...ownToEach, ...folders, ...ofFiles])].filter((path) => path !== sep);
   const covers: Cover[] = [];
   for (const path of wanted.sort((one, other) => one.length - other.length)) {
@@ -81,6 +82,15 @@ export async function planHiding(plan: HidingPlan, mount: string): Promise<Hidde
   }
   const locked = plan.readOnlyExcept ? await lockedFor(covers, plan.readOnlyExcept) : null;
   return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)), locked, places };
+}
+
+/** Returns the real paths of files, of their folders, and of the folders of the links that lead to them. */
+async function secretsOf(names: readonly string[]) {
+  const places = (await Promise.all(names.map(placeOf))).filter(({ path }) => path !== null);
+  const files = [...new Set(places.flatMap(({ path }) => path ?? []))];
+  // A link may lead elsewhere once a secret is rotated.
+  const named = await realPaths(places.map(({ name }) => dirname(name)));
+  return { files, folders: [...files.map((file) => dirname(file)), ...named] };
 }
 
 async function lockedFor(covers: readonly Cover[], folders: readonly string[]): Promise<Locked> {

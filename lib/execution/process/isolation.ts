@@ -77,14 +77,17 @@ async function works(isolation: Isolation, folder: string): Promise<boolean> {
   const stdio = ["ignore", "ignore", "ignore", "ignore", "pipe"] as const;
   const child = spawn(file, args, { ...options, cwd: "/", env: bareEnvironment(), stdio: [...stdio] });
   const timer = startTimer(PROBE_SECONDS, () => child.kill("SIGKILL"));
-  const status = await new Promise<number | null>((resolve) =>
-    child.once("exit", resolve).once("error", () => resolve(null)),
+  const status = await new Promise<number | null>((resolve, reject) =>
+    child.once("exit", resolve).once("error", (error) => (isOutOfFiles(error) ? reject(error) : resolve(null))),
   );
   timer.cancel();
   if (child.pid !== undefined) await new ProcessGroup(child.pid, { mark: "-", searchesMarks: false }).kill(1000);
   child.stdio[LIFELINE_FD]?.destroy();
   return status === 0;
 }
+
+/** A lack of descriptors is no reason for a weaker isolation. */
+const isOutOfFiles = (error: NodeJS.ErrnoException): boolean => error.code === "EMFILE" || error.code === "ENFILE";
 
 /**
  * Returns what commands could read of the worker, for its log; null if nothing. Running commands as another user

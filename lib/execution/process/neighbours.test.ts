@@ -119,6 +119,16 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect(existsSync(added)).toBe(false);
   });
 
+  test("a command with the worker's user cannot use up the user namespaces", async () => {
+    if (!works() || !registry.launch.userNamespace) return;
+    const { said } = await run(
+      "alone",
+      `(for n in $(seq 60); do unshare --user sleep 5 & done; wait) 2>&1 | grep -c .`,
+    );
+    expect(Number(said)).toBeGreaterThan(20);
+    expect(Number(said)).toBeLessThan(60);
+  });
+
   test("a fork bomb does not use up another tenant's processes", { timeout: 60_000 }, async () => {
     if (!works()) return;
     const bomb = run("alone", "bomb() { while :; do sleep 30 & done; }; bomb; bomb", {

@@ -5,6 +5,8 @@ import { Turns } from "@/lib/turns";
 /** The usage of a process, as the kernel counts it. */
 export interface ProcessUsage {
   readonly pid: number;
+  /** The ids of its threads. */
+  readonly threads: readonly number[];
   /** Processor time in hundredths of a second, including children that the process has waited for. */
   readonly ticks: number;
   /** Bytes; shared pages count for each process. */
@@ -30,9 +32,9 @@ export async function processTree(pid: number): Promise<ProcessUsage[]> {
     const next = found[at] ?? 0;
     const status = read(`/proc/${next}/status`);
     if (status === "") continue;
-    usages.push(usageOf(next, status));
-    for (const child of childrenOf(next, numberAfter(status, "Threads:")))
-      if (found.length < MOST_PROCESSES) found.push(child);
+    const threads = numberAfter(status, "Threads:") > 1 ? namesIn(`/proc/${next}/task`).map(Number) : [next];
+    usages.push(usageOf(next, { status, threads }));
+    for (const child of childrenOf(next, threads)) if (found.length < MOST_PROCESSES) found.push(child);
   }
   return usages;
 }
@@ -53,12 +55,13 @@ export async function sharedOnce(usages: readonly ProcessUsage[]): Promise<numbe
 }
 
 /** Children are listed by the thread that forked them. */
-function childrenOf(pid: number, threads: number): number[] {
-  const tids = threads > 1 ? namesIn(`/proc/${pid}/task`) : [String(pid)];
-  return tids.flatMap((tid) => read(`/proc/${pid}/task/${tid}/children`).split(" ").filter(Boolean).map(Number));
-}
+const childrenOf = (pid: number, threads: readonly number[]): number[] =>
+  threads.flatMap((tid) => read(`/proc/${pid}/task/${tid}/children`).split(" ").filter(Boolean).map(Number));
 
-function usageOf(pid: number, status: string): ProcessUsage {
+function usageOf(
+  pid: number,
+  { status, threads }: { readonly status: string; readonly threads: readonly number[] },
+): ProcessUsage {
   const stat = read(`/proc/${pid}/stat`);
   // After the name, which may contain anything: own time in both modes, then that of the children it has waited for.
   const times = stat
@@ -67,6 +70,7 @@ function usageOf(pid: number, status: string): ProcessUsage {
     .slice(11, 15);
   return {
     pid,
+    threads,
     ticks: times.reduce((total, ticks) => total + (Number(ticks) || 0), 0),
     rss: kilobytes(status, "VmRSS:"),
     highestRss: kilobytes(status, "VmHWM:"),

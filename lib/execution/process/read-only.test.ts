@@ -18,6 +18,7 @@ test("writable mounts are found with their flags, in any order, without covered 
     line("32 27", "/a\\040b", "rw", "tmpfs"),
     line("33 32", "/a\\040b", "ro", "tmpfs"),
     line("34 25", "/dev/shm", "rw,nodev", "tmpfs"),
+    line("35 27", "/cgroup", "rw,nosuid,nodev,noexec,relatime", "cgroup2"),
     "",
   ].join("\n");
   expect(parseMounts(text)).toEqual([
@@ -26,5 +27,6 @@ test("writable mounts are found with their flags, in any order, without covered 
     { path: "/data", flags: ["nosuid", "nodev", "noexec", "noatime"] },
     { path: "/database", flags: [] },
     { path: "/dev/shm", flags: ["nodev"] },
+    { path: "/cgroup", flags: ["nosuid", "nodev", "noexec", "relatime"] },
   ]);
 });

@@ -9,15 +9,22 @@ export interface Mount {
 }
 
 const FLAGS = ["nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime", "nosymfollow"];
-/** File systems of the kernel's own objects, whose rights the kernel checks itself. */
+/**
+ * File systems of the kernel's own objects, whose rights the kernel checks itself. A cgroup is not one of them, because
+ * the worker's user may have been given its own.
+ */
 const OF_THE_KERNEL =
-  /^(?:proc|sysfs|cgroup2?|devpts|mqueue|securityfs|debugfs|tracefs|bpf|pstore|configfs|fusectl|binfmt_misc|hugetlbfs|autofs|nsfs|rpc_pipefs|efivarfs|selinuxfs)$/;
+  /^(?:proc|sysfs|devpts|mqueue|securityfs|debugfs|tracefs|bpf|pstore|configfs|fusectl|binfmt_misc|hugetlbfs|autofs|nsfs|rpc_pipefs|efivarfs|selinuxfs)$/;
 
 let last: { readonly text: string; readonly mounts: Promise<Mount[]> } | undefined;
 
 /** The mounts of this process that can be written to and that its user can reach. They change rarely, so one list is kept. */
 export async function writableMounts(): Promise<readonly Mount[]> {
-  const text = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
+  const text = await readFile("/proc/self/mountinfo", "utf8").catch((error: NodeJS.ErrnoException) => {
+    // Without the list, a command could write everywhere.
+    if (error.code !== "ENOENT") throw error;
+    return "";
+  });
   if (last?.text !== text) last = { text, mounts: reachable(parseMounts(text)) };
   return last.mounts;
 }

@@ -75,6 +75,12 @@ const PREPARE = "ulimit -c 0\n{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/nu
 const IN_GROUP = `mark=$1; shift; ${PREPARE}\n( ( ${WATCH}\n) & )\nexec "$@" 4<&-`;
 // The first child after unshare is the namespace's init: when the watcher ends, the kernel kills all processes in it.
 const IN_NAMESPACE = `mark=-; shift; ${PREPARE}\n( ${WATCH}\n) &\nexec "$@" 4<&-`;
+/**
+ * User namespaces of a command that has the worker's user, its own included: the kernel bounds them for each user, and
+ * without them no command could start. For a shell that is root of its user namespace only.
+ */
+const MOST_USER_NAMESPACES = 32;
+const IN_USER_NAMESPACE = `{ echo ${MOST_USER_NAMESPACES} >/proc/sys/user/max_user_namespaces; } 2>/dev/null\n${IN_NAMESPACE}`;
 
 /**
  * Returns the command line that runs a command as leader of its own process group, with a watcher in the group. The
@@ -104,7 +110,8 @@ export function supervised(run: {
     const fork = [unshare, "--fork", ...mountOptions(isolation), "--", ...hide];
     // Root of the user namespace may mount; the command is its own user again, in a namespace that cannot undo it.
     const [enter, leave] = userNamespace ? [["--user", "--map-root-user"], asOwnUser(unshare, runAs)] : [[], []];
-    const watched = ["/bin/sh", "-c", IN_NAMESPACE, "leasehold-job", mark, ...fork, ...leave, ...inner];
+    const script = userNamespace ? IN_USER_NAMESPACE : IN_NAMESPACE;
+    const watched = ["/bin/sh", "-c", script, "leasehold-job", mark, ...fork, ...leave, ...inner];
     return { file: unshare, args: [...enter, "--pid", "--", ...watched], options: { detached: true, ...user } };
   }
   return {

@@ -1,3 +1,4 @@
+import { LowPriority } from "./priority";
 import { type ProcessUsage, processTree, sharedOnce } from "./process-tree";
 
 /** The usage of a command's processes. */
@@ -32,12 +33,14 @@ const LONGEST_PAUSE_MS = 3000;
 const TICK_MS = 10;
 
 /**
- * Measures a running command and its descendants about once a second (Linux only). Anything after the last look is not
- * seen, so figures are a little low, and a command of a few milliseconds has none.
+ * Measures a running command and its descendants about once a second (Linux only), and lowers their priority once they
+ * have used much. Anything after the last look is not seen, so figures are a little low, and a command of a few
+ * milliseconds has none.
  */
 export class UsageMeter {
   readonly #pid: number;
   readonly #bound: MemoryBound | undefined;
+  readonly #priority = new LowPriority();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #looks = 0;
@@ -72,6 +75,7 @@ export class UsageMeter {
     const sum = (pick: (usage: ProcessUsage) => number) => seen.reduce((total, usage) => total + pick(usage), 0);
     const cpuMs = sum(({ ticks }) => ticks * TICK_MS);
     this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
+    if (!this.#isStopped) this.#priority.look(seen, this.#cpuMs);
     for (const bytes of [sum(({ rss }) => rss), ...seen.map(({ highestRss }) => highestRss)])
       this.#peakRssBytes = Math.max(this.#peakRssBytes, bytes);
     const held = sum((usage) => usage.held);

@@ -19,7 +19,8 @@ import type { StopReason } from "../types";
 import type { Call, FromGuest, FromHost, GuestAnswer, ThreadData } from "./protocol";
 import { fromWire, toWire } from "./wire-error";
 
-export type StartThread = (data: ThreadData) => Worker;
+/** Starts a thread when there is memory for it. Rejects when the signal is aborted before. */
+export type StartThread = (data: ThreadData, signal: AbortSignal) => Promise<Worker>;
 
 interface ThreadRun {
   readonly start: StartThread;
@@ -49,11 +50,11 @@ export class HandlerThread {
   constructor(private readonly options: ThreadRun) {}
 
   /** Resolves with the handler's result. Rejects with the handler's error, or with why the thread ended. */
-  run(): Promise<unknown> {
+  async run(): Promise<unknown> {
     const { start, data, context, capture } = this.options;
+    const thread = await start(data, context.signal);
+    this.#thread = thread;
     return new Promise((resolve, reject) => {
-      const thread = start(data);
-      this.#thread = thread;
       this.#exited = new Promise((gone) => thread.once("exit", gone));
       this.#printed = Promise.all([
         readPaced(thread.stdout, (bytes) => capture.stdout.push(bytes)),
@@ -158,8 +159,11 @@ export class HandlerThread {
 }
 
 function failureOf(error: Error): JobError {
-  const isMemory = (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-  if (isMemory) return new JobError("the thread ran out of memory", { errorType: "temporary_resource" });
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ERR_WORKER_OUT_OF_MEMORY")
+    return new JobError("the thread ran out of memory", { errorType: "temporary_resource" });
+  if (code === "ERR_WORKER_INIT_FAILED")
+    return new JobError(`the thread could not start: ${error.message}`, { errorType: "temporary_resource" });
   const failure = new JobError(`an uncaught error: ${error.message}`, { errorType: "internal" });
   return withOrigin(failure, faultStack(error));
 }

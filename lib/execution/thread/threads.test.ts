@@ -49,7 +49,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => folder.remove());
 
-const startThread: StartThread = (workerData) => {
+const startThread: StartThread = async (workerData) => {
   const resourceLimits = { maxOldGenerationSizeMb: 64 };
   const thread = new Worker(entry, { workerData, stdout: true, stderr: true, env: {}, resourceLimits });
   threads.push(thread);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const PART_BYTES = 1024 * 1024;
 let payload = "";
 for await (const chunk of process.stdin) payload += chunk;
-const { kind, text = "", bytes = 0, ready, until, fd = 1, head = "", tail = "", times } = JSON.parse(payload);
+const { kind, text = "", bytes = 0, ready, until, fd = 1, head = "", tail = "", times, many } = JSON.parse(payload);
 const isOver = () => existsSync(until);
 
 /** Each shell forks endlessly, and ends when it gets no further process. */
@@ -52,4 +52,15 @@ function print() {
   } while (!isOver());
 }
 
-await { fork, fill, print }[kind]();
+/** Processes that only compute, each in its own session. */
+async function spin() {
+  const spinners = Array.from({ length: many }, () =>
+    spawn("/bin/sh", ["-c", "while :; do :; done"], { stdio: "ignore", detached: true }),
+  );
+  for (const spinner of spinners) spinner.on("error", () => undefined);
+  writeFileSync(ready, "");
+  while (!isOver()) await sleep(100);
+  process.exit();
+}
+
+await { fork, fill, print, spin }[kind]();
