@@ -46,7 +46,14 @@ test.each([
 ])("a receiver that sends %s without end is cut off long before the time limit", async (_name, head, part, code) => {
   const receiver = await endless(head, part);
   const limits = { connectMs: 20_000, totalMs: 20_000, responseBytes: 64 * 1024 };
-  const { failed, durationMs } = await post({ url: receiver.url, headers: {}, body: "{}", ...around, limits });
+  const { failed, durationMs } = await post({
+    tenantId: "acme",
+    url: receiver.url,
+    headers: {},
+    body: "{}",
+    ...around,
+    limits,
+  });
   receiver.close();
   expect(failed?.code).toBe(code);
   expect(durationMs).toBeLessThan(limits.totalMs / 2);
@@ -59,7 +66,7 @@ test("a few interim answers before the final one are skipped", async () => {
     response.writeContinue();
     response.end("ok");
   };
-  const answer = await post({ url: receiver.url, headers: {}, body: "{}", ...around });
+  const answer = await post({ tenantId: "acme", url: receiver.url, headers: {}, body: "{}", ...around });
   expect(answer).toMatchObject({ statusCode: 200, failed: null, body: Buffer.from("ok") });
   await receiver.close();
 });
@@ -89,7 +96,10 @@ test("a delivery with twenty long headers repeated by the receiver yields the ev
   const headers = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`x-h${n}`, `${value}${n}`]));
   const message = { id: "m", type: "a", body: JSON.stringify({ type: "a", data: "x".repeat(2000) }) };
   const run = () =>
-    deliver({ message, url: receiver.url, secrets: [newWebhookSecret()], headers, ownHeaders: {} }, around);
+    deliver(
+      { tenantId: "acme", message, url: receiver.url, secrets: [newWebhookSecret()], headers, ownHeaders: {} },
+      around,
+    );
   expect((await run()).answer.failed).toBeNull();
   expect(await shareOfLongestTurn(run, 0.6)).toBeLessThan(0.6);
   await receiver.close();
@@ -101,7 +111,7 @@ test("key exchange with the receiver's own parameters is refused: 10,000 bits wo
   const dhparam = `-----BEGIN DH PARAMETERS-----\n${numbers.toString("base64")}\n-----END DH PARAMETERS-----\n`;
   const ciphers = "DHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0";
   const receiver = await startTlsReceiver({ ...costlyChain(1), dhparam, ciphers, maxVersion: "TLSv1.2" });
-  const { failed } = await post({ url: receiver.url, headers: {}, body: "{}", ...around });
+  const { failed } = await post({ tenantId: "acme", url: receiver.url, headers: {}, body: "{}", ...around });
   expect(failed?.code).toBe("tls");
   await waitFor(() => receiver.errors.length > 0);
   expect(receiver.errors).toEqual(["ERR_SSL_NO_SHARED_CIPHER"]);
