@@ -62,6 +62,7 @@ export async function deliver(delivery: Delivery, tools: DeliveryTools): Promise
   const forms = await formsInTexts(
     [request, response].map((text) => text.slice(0, READ_CHARACTERS)),
     [...secrets, ...Object.values(headers), signed["webhook-signature"]],
+    tenantId,
   );
   return {
     answer,
