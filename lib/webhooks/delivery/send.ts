@@ -12,6 +12,8 @@ import { isRefusal, readTarget, type Target } from "./target";
 
 /** Most interim answers (1xx) before the final one; receivers send one or two. */
 const MOST_INTERIM = 8;
+/** Most chunks of a body: each takes a turn of the parser, also one of a byte. */
+const MOST_CHUNKS = 4096;
 /** Most bytes of a body that are kept. */
 export const KEPT_BODY_BYTES = 8192;
 /** Factor from body bytes to received bytes: a chunk of one byte takes six, and headers come on top. */
@@ -43,8 +45,8 @@ export interface ReceiverAnswer {
 
 /**
  * Posts once. Follows no redirect, keeps no connection, and connects to public addresses only: to the addresses that
- * were checked, which the agent checks again. Reads at most `responseBytes` of a body, 16 times as much with headers
- * and framing, and 8 interim answers. Never rejects.
+ * were checked, which the agent checks again. Reads at most `responseBytes` of a body in 4,096 chunks, 16 times as much
+ * with headers and framing, and 8 interim answers. Never rejects.
  */
 export async function post(message: Post): Promise<ReceiverAnswer> {
   const began = performance.now();
@@ -79,6 +81,7 @@ class Exchange {
   /** Copied, because each chunk of a byte takes a few hundred bytes. */
   private body: Buffer | undefined;
   private size = 0;
+  private chunks = 0;
   private received = 0;
   private interim = 0;
   private connectTimer: NodeJS.Timeout | undefined;
@@ -194,8 +197,12 @@ class Exchange {
     this.body ??= Buffer.alloc(Math.min(KEPT_BODY_BYTES, responseBytes));
     if (this.size < this.body.length) chunk.copy(this.body, this.size);
     this.size += chunk.length;
-    if (this.size <= responseBytes) return;
-    this.cutOff(request, { code: "too_large", detail: `the answer has more than ${responseBytes} bytes` });
+    this.chunks += 1;
+    if (this.chunks > MOST_CHUNKS) {
+      this.cutOff(request, { code: "bad_response", detail: `it sent more than ${MOST_CHUNKS} chunks` });
+    } else if (this.size > responseBytes) {
+      this.cutOff(request, { code: "too_large", detail: `the answer has more than ${responseBytes} bytes` });
+    }
   }
 
   private kept(): Buffer {
