@@ -11,6 +11,17 @@ test("callers share one run, and its result for a second", async () => {
   expect(check).toHaveBeenCalledTimes(2);
 });
 
+test("one caller waits for the next run, and others get the last result meanwhile", async () => {
+  const check = vi.fn(async () => sleep(300, check.mock.calls.length));
+  const shared = sharedCheck(check, 0);
+  expect(await shared()).toBe(1);
+  await sleep(1100);
+  const next = shared();
+  expect(await Promise.all([shared(), shared()])).toEqual([1, 1]);
+  expect(await next).toBe(2);
+  expect(await shared()).toBe(2);
+});
+
 test("a check that throws, rejects or does not answer has failed, and runs again later", async () => {
   let answer: () => Promise<string> | string = () => new Promise<string>(() => undefined);
   const silent = sharedCheck(() => answer(), "failed");
