@@ -52,8 +52,8 @@ test("web, worker and scheduler refuse a database with a newer schema, and becom
   const running = await Promise.all(ALL.map((name) => start(name)));
   await allReady(running);
   await database.query("insert into app.schema_migrations (name, sha256) values ('9999_later', repeat('0', 64))");
-  for (const answer of await Promise.all(running.map(readyz)))
-    expect(answer).toEqual([503, expect.stringContaining("newer than this version")]);
+  const refused = [503, expect.stringContaining("newer than this version")];
+  for (const process of running) await expect.poll(() => readyz(process), { timeout: 10_000 }).toEqual(refused);
   for (const said of await Promise.all(ALL.map((name) => refusal(name))))
     expect(said).toMatch(/The database is newer than this version/);
 });

@@ -1,12 +1,11 @@
-import { withDeadline } from "@/lib/async/deadline";
-import { misfit, PAUSED, TZ_VERSION } from "@/lib/process";
+import { runInCommonLine } from "@/lib/db";
+import { misfit, PAUSED, sharedCheck, TZ_VERSION } from "@/lib/process";
 import { HttpProblem } from "./http/problem";
 import { jsonResponse } from "./http/respond";
 import { guarded, type RouteHandler } from "./http/serve";
 import { isPaused } from "./paused";
-import { getRuntime, shutdownSignal } from "./runtime";
+import { type ApiRuntime, getRuntime, shutdownSignal } from "./runtime";
 
-const ANSWER_WITHIN_MS = 3000;
 const NO_ANSWER = "The database does not answer.";
 
 /** Liveness: answers as long as the process does. */
@@ -15,12 +14,14 @@ export const livez: RouteHandler = guarded(async () => jsonResponse('{"status":"
   summary: "Whether the process answers",
 });
 
-/** Readiness: the database answers, this process fits it, and no shutdown is in progress. */
+/**
+ * Readiness: the database answers, this process fits it, and no shutdown is in progress. Requests need no sign-in, so
+ * all of them share one look at the database.
+ */
 export const readyz: RouteHandler = guarded(
   async () => {
     if (shutdownSignal().aborted) throw notReady("The server is shutting down.");
-    const asked = problemOf().catch(() => NO_ANSWER);
-    const problem = await withDeadline(asked, ANSWER_WITHIN_MS, () => NO_ANSWER);
+    const problem = await problemOf(getRuntime());
     if (problem) throw notReady(problem);
     const answer = {
       status: "ready",
@@ -32,9 +33,16 @@ export const readyz: RouteHandler = guarded(
   { access: "open", summary: "Whether requests are served" },
 );
 
-/** Returns why requests would fail although the database answers, or null. */
-async function problemOf(): Promise<string | null> {
-  const { web, auth, platform, worker, dataKeyCheck, direct } = getRuntime();
+const checks = new WeakMap<ApiRuntime, () => Promise<string | null>>();
+
+/** Returns why requests would fail although the database answers, or null; cached for a second. */
+function problemOf(runtime: ApiRuntime): Promise<string | null> {
+  const check = checks.get(runtime) ?? sharedCheck(() => runInCommonLine(() => look(runtime)), NO_ANSWER);
+  checks.set(runtime, check);
+  return check();
+}
+
+async function look({ web, auth, platform, worker, dataKeyCheck, direct }: ApiRuntime): Promise<string | null> {
   const problem = await misfit({
     pools: [web, auth, platform, worker],
     direct,

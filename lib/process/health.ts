@@ -1,9 +1,16 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { withDeadline } from "@/lib/async/deadline";
+import type { AddressInfo, Socket } from "node:net";
+import { sharedCheck } from "./shared-check";
 import { TZ_VERSION } from "./version";
 
-const ANSWER_WITHIN_MS = 3000;
+const MOST_CONNECTIONS = 64;
+const REQUEST_WITHIN_MS = 3000;
+const LIMITS = {
+  maxHeaderSize: 4096,
+  headersTimeout: REQUEST_WITHIN_MS,
+  requestTimeout: REQUEST_WITHIN_MS,
+  connectionsCheckingInterval: 1000,
+};
 /** Part of each answer of /readyz. */
 const ABOUT = { tz_version: TZ_VERSION };
 
@@ -19,7 +26,8 @@ export interface HealthOptions {
 type Readiness = boolean | string | { readonly notices: readonly string[] };
 
 /**
- * Returns whether work can be done. A rejection or three seconds of silence answer 503, like false and a reason.
+ * Returns whether work can be done. A rejection or three seconds of silence answer 503, like false and a reason. All
+ * requests share one run, and its result for a second.
  */
 type ReadyCheck = () => Promise<Readiness> | Readiness;
 
@@ -29,15 +37,19 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** Serves /livez (the event loop runs) and /readyz (the process can work). /livez never queries the database. */
+/**
+ * Serves /livez (the event loop runs) and /readyz (the process can work). /livez never queries the database. Each
+ * connection serves one request, in three seconds; the 65th open connection closes the oldest.
+ */
 export async function startHealthServer({ port, host, ...options }: HealthOptions): Promise<HealthServer> {
-  let ready: ReadyCheck = options.ready ?? (() => "starting");
-  const server = createServer((request, response) => {
+  let ready = sharedCheck(options.ready ?? (() => "starting"), false);
+  const server = createServer(LIMITS, (request, response) => {
+    if (!isFirst(request.socket)) return void request.socket.destroy();
     const path = request.url?.split("?")[0];
     if (request.method !== "GET" && request.method !== "HEAD") return answer(response, 405, "method not allowed");
     if (path === "/livez") return answer(response, 200, "live");
     if (path !== "/readyz") return answer(response, 404, "not found");
-    void isReady(ready).then((is) => {
+    void ready().then((is) => {
       if (is === true) return answer(response, 200, "ready", ABOUT);
       if (is === false) return answer(response, 503, "not ready", ABOUT);
       if (typeof is === "string") return answer(response, 503, "not ready", { ...ABOUT, reason: is || undefined });
@@ -45,11 +57,12 @@ export async function startHealthServer({ port, host, ...options }: HealthOption
       answer(response, 200, "ready", { ...ABOUT, notices });
     });
   });
+  closeOldest(server);
   await listen(server, port, host);
   return {
     port: (server.address() as AddressInfo).port,
     setReady: (check) => {
-      ready = check;
+      ready = sharedCheck(check, false);
     },
     close: () =>
       new Promise((resolve) => {
@@ -59,16 +72,32 @@ export async function startHealthServer({ port, host, ...options }: HealthOption
   };
 }
 
-async function isReady(ready: ReadyCheck): Promise<Readiness> {
-  try {
-    return await withDeadline(Promise.resolve(ready()), ANSWER_WITHIN_MS, () => false);
-  } catch {
-    return false;
-  }
+const asked = new WeakSet<Socket>();
+
+/** False for further requests of a connection, which a client may send before the first one is answered. */
+function isFirst(socket: Socket): boolean {
+  const first = !asked.has(socket);
+  asked.add(socket);
+  return first;
+}
+
+function closeOldest(server: Server): void {
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    // Not the newest: connections that are held open must not keep a probe out.
+    const [oldest] = open;
+    if (open.size > MOST_CONNECTIONS) oldest?.destroy();
+  });
 }
 
 function answer(response: ServerResponse, status: number, text: string, more: object = {}): void {
-  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    connection: "close",
+  });
   response.end(JSON.stringify({ status: text, ...more }));
 }
 

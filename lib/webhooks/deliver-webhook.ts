@@ -95,6 +95,7 @@ async function toPlace(
   const { policy, limits, post } = around.webhooks;
   const done = await deliver(
     {
+      tenantId: job.tenantId,
       message,
       url: endpoint.url,
       secrets: endpoint.secrets,

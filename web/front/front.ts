@@ -17,6 +17,7 @@ import { hostCheck, type OwnHosts } from "./check-host";
 import { checkedPath } from "./check-url";
 import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
+import { HealthTurns } from "./health-turns";
 import { PageFront } from "./page-front";
 import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
@@ -66,6 +67,7 @@ interface Gate {
   readonly hostProblem: ReturnType<typeof hostCheck>;
   readonly pages: PageFront | null;
   readonly sentAhead: SentAhead;
+  readonly healthTurns: HealthTurns;
   readonly signIns: SignInSlots;
 }
 
@@ -93,6 +95,7 @@ export function createFront(options: FrontOptions): Front {
     // In development, pages change while the process runs.
     pages: options.dev ? null : new PageFront(() => ({ origin: options.origin(), deviceSecret: options.deviceSecret })),
     sentAhead: new SentAhead(),
+    healthTurns: new HealthTurns(),
     signIns: new SignInSlots(),
   };
   const headersTimeout = options.headersWithinMs ?? HEADERS_WITHIN_MS;
@@ -141,7 +144,8 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     refuse(res, { ...answer, code: "invalid-path" });
     return;
   }
-  const hostProblem = HEALTH_PATHS.includes(path) ? null : gate.hostProblem(req.rawHeaders);
+  const isHealth = HEALTH_PATHS.includes(path);
+  const hostProblem = isHealth ? null : gate.hostProblem(req.rawHeaders);
   if (hostProblem) {
     refuse(res, { ...answer, code: hostProblem });
     req.resume();
@@ -163,7 +167,8 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   };
   const mostBytes = isSignIn(req, path) ? SIGN_IN_BODY_BYTES : LIMITS.bodyBytes;
   if (capBody(req, mostBytes, tooLarge).refused) return;
-  const passOn = () => pass({ req, res }, { ...options, ...gate, next, path });
+  const passNow = () => pass({ req, res }, { ...options, ...gate, next, path });
+  const passOn = () => (isHealth ? gate.healthTurns.run(req, passNow) : passNow());
   const failed = (error: unknown) => {
     const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
     options.log.error(fields, "request failed in the framework");

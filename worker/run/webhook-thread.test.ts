@@ -1,4 +1,6 @@
+import { once, setMaxListeners } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitFor } from "@/lib/testing/processes";
 import type { Post } from "@/lib/webhooks/delivery";
@@ -15,7 +17,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const policy = { allowHttp: true, loopback: ["127.0.0.1:*"] };
 const limits = { connectMs: 30_000, totalMs: 30_000, responseBytes: 64 * 1024 };
-const to = (url: string, signal = new AbortController().signal): Post => ({
+const to = (url: string, signal = new AbortController().signal, tenantId = "acme"): Post => ({
+  tenantId,
   url,
   headers: { "x-own": "1" },
   body: "{}",
@@ -23,6 +26,10 @@ const to = (url: string, signal = new AbortController().signal): Post => ({
   limits,
   signal,
 });
+
+/** A chain of so many certificates is just short enough to be checked. */
+const COSTLY = 11;
+const others = (url: string) => to(url, new AbortController().signal, "globex");
 
 /** Processor time of the main thread so far. */
 const mainThreadMs = () =>
@@ -44,7 +51,7 @@ test("posts from its thread, and returns the receiver's answer", async () => {
 test.runIf(process.platform === "linux")(
   "certificates that take long to verify do not block the caller's event loop",
   async () => {
-    const receiver = await startTlsReceiver(costlyChain(50));
+    const receiver = await startTlsReceiver(costlyChain(COSTLY));
     const receiverOfOthers = await startReceiver();
     const { post } = new WebhookThread();
     await post(to(receiverOfOthers.url));
@@ -55,6 +62,53 @@ test.runIf(process.platform === "linux")(
     await Promise.all([receiver.close(), receiverOfOthers.close()]);
   },
 );
+
+test("a chain of certificates beyond 16 KiB is refused without a check", async () => {
+  const receiver = await startTlsReceiver(costlyChain(50));
+  const { failed } = await new WebhookThread().post(to(receiver.url));
+  expect(failed).toEqual({ code: "tls", detail: "TLS failed (CERT_CHAIN_TOO_LONG)" });
+  await receiver.close();
+});
+
+test("costly certificates of one tenant's receiver leave turns to other tenants", { timeout: 120_000 }, async () => {
+  const [costly, receiver] = [await startTlsReceiver(costlyChain(COSTLY)), await startReceiver()];
+  const { post } = new WebhookThread();
+  await post(others(receiver.url));
+  const [abort, errors] = [new AbortController(), new Set<string | undefined>()];
+  setMaxListeners(20, abort.signal);
+  const attack = Array.from({ length: 20 }, async () => {
+    while (!abort.signal.aborted) errors.add((await post(to(costly.url, abort.signal))).failed?.code);
+  });
+  const took: number[] = [];
+  for (const until = performance.now() + 5000; performance.now() < until; ) {
+    const before = process.cpuUsage();
+    expect((await post(others(receiver.url))).failed).toBeNull();
+    const { user, system } = process.cpuUsage(before);
+    took.push((user + system) / 1000);
+  }
+  abort.abort("cancel");
+  await Promise.all(attack);
+  await Promise.all([costly.close(), receiver.close()]);
+  expect([...errors].toSorted()).toEqual(["stopped", "tls"]);
+  const most = Math.max(...took);
+  console.info(`a delivery of another tenant took ${Math.round(most)} ms of processor time at most`);
+  expect(most).toBeLessThan(5000);
+});
+
+const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+test("answers in many small chunks are cut off before they take the thread's memory", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined).once("data", () => socket.write(CHUNKED + "1\r\na\r\n".repeat(65_000)));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { post } = new WebhookThread();
+  const answers = await Promise.all(Array.from({ length: 60 }, () => post(to(url))));
+  server.close();
+  expect(new Set(answers.map(({ failed }) => failed?.detail))).toEqual(new Set(["it sent more than 4096 chunks"]));
+  expect(answers[0]?.body.toString()).toBe("a".repeat(4097));
+});
 
 test("a stopped post returns at once, and the connection to the receiver ends", async () => {
   const receiver = await startReceiver();

@@ -12,10 +12,10 @@ import { signatureHeader } from "./signature";
 const KEPT_BYTES = 1024;
 /** How much of a text is redacted; more is never kept. */
 const READ_CHARACTERS = 2 * KEPT_BYTES;
-const MOST_BYTES_OF_CHARACTER = 4;
 
 /** One message for one endpoint. */
 export interface Delivery {
+  readonly tenantId: string;
   readonly message: Message;
   readonly url: string;
   /** All secrets that are valid now, newest first. */
@@ -44,7 +44,7 @@ export interface Delivered {
 /** Signs a message for this attempt and posts it. Never rejects. */
 export async function deliver(delivery: Delivery, tools: DeliveryTools): Promise<Delivered> {
   const { policy, signal, limits, post = postHere } = tools;
-  const { message, url, secrets, headers, ownHeaders } = delivery;
+  const { tenantId, message, url, secrets, headers, ownHeaders } = delivery;
   const timestamp = Math.floor(Date.now() / 1000);
   const signed = {
     ...ownHeaders,
@@ -53,14 +53,16 @@ export async function deliver(delivery: Delivery, tools: DeliveryTools): Promise
     "webhook-signature": signatureHeader(secrets, { id: message.id, timestamp, body: message.body }),
   };
   const sent = { ...headers, "content-type": "application/json", "user-agent": "Leasehold-Webhook", ...signed };
-  const answer = await post({ url, headers: sent, body: message.body, policy, signal, ...(limits ? { limits } : {}) });
+  const given = { tenantId, url, headers: sent, body: message.body, policy, signal };
+  const answer = await post({ ...given, ...(limits ? { limits } : {}) });
   const names = Object.keys(headers).map((name) => `${name.toLowerCase()}: [redacted]`);
   const lines = [`webhook-id: ${message.id}`, `webhook-timestamp: ${timestamp}`, ...names, "", message.body];
-  const response = answer.body.subarray(0, READ_CHARACTERS * MOST_BYTES_OF_CHARACTER).toString("utf8");
+  const response = answer.body.toString("utf8");
   const request = lines.join("\n");
   const forms = await formsInTexts(
     [request, response].map((text) => text.slice(0, READ_CHARACTERS)),
     [...secrets, ...Object.values(headers), signed["webhook-signature"]],
+    tenantId,
   );
   return {
     answer,

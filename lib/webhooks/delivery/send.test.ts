@@ -31,6 +31,7 @@ const sendTo = (
 ) =>
   deliver(
     {
+      tenantId: "acme",
       message: messageOf(changes.data === undefined ? payload : { ...payload, data: changes.data }, job),
       url,
       secrets: changes.secrets ?? [secret],

@@ -2,21 +2,28 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { DEFAULT_CIPHERS, TLSSocket } from "node:tls";
-import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from "request-filtering-agent";
+import { RequestFilteringHttpAgent } from "request-filtering-agent";
 import { type Failed, failureOf, type Phase } from "./failure";
 import { readInPieces } from "./in-pieces";
+import { PacedHttpsAgent } from "./paced-tls";
 import { WEBHOOK_DELIVERY_LIMITS, type WebhookLimits, type WebhookPolicy } from "./policy";
 import { type Address, resolveTarget } from "./resolve";
 import { isRefusal, readTarget, type Target } from "./target";
 
 /** Most interim answers (1xx) before the final one; receivers send one or two. */
 const MOST_INTERIM = 8;
+/** Most chunks of a body: each takes a turn of the parser, also one of a byte. */
+const MOST_CHUNKS = 4096;
+/** Most bytes of a body that are kept. */
+export const KEPT_BODY_BYTES = 8192;
 /** Factor from body bytes to received bytes: a chunk of one byte takes six, and headers come on top. */
 const FRAMING = 16;
 /** Without finite-field Diffie-Hellman: a receiver would choose the numbers, and those of 10,000 bits take seconds. */
 const CIPHERS = `${DEFAULT_CIPHERS}:!DHE`;
 
 export interface Post {
+  /** Whose delivery it is, because tenants share the time that TLS takes. */
+  readonly tenantId: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -30,7 +37,7 @@ export interface Post {
 export interface ReceiverAnswer {
   readonly statusCode: number | null;
   readonly failed: Failed | null;
-  /** The part of the body that was read. */
+  /** The beginning of the body. */
   readonly body: Buffer;
   readonly retryAfter: string | null;
   readonly durationMs: number;
@@ -38,8 +45,8 @@ export interface ReceiverAnswer {
 
 /**
  * Posts once. Follows no redirect, keeps no connection, and connects to public addresses only: to the addresses that
- * were checked, which the agent checks again. Reads at most `responseBytes` of a body, 16 times as much with headers
- * and framing, and 8 interim answers. Never rejects.
+ * were checked, which the agent checks again. Reads at most `responseBytes` of a body in 4,096 chunks, 16 times as much
+ * with headers and framing, and 8 interim answers. Never rejects.
  */
 export async function post(message: Post): Promise<ReceiverAnswer> {
   const began = performance.now();
@@ -71,8 +78,10 @@ class Exchange {
   private phase: Phase = "connect";
   private statusCode: number | null = null;
   private retryAfter: string | null = null;
-  private readonly chunks: Buffer[] = [];
+  /** Copied, because each chunk of a byte takes a few hundred bytes. */
+  private body: Buffer | undefined;
   private size = 0;
+  private chunks = 0;
   private received = 0;
   private interim = 0;
   private connectTimer: NodeJS.Timeout | undefined;
@@ -100,7 +109,7 @@ class Exchange {
     signal.removeEventListener("abort", onAbort);
     request.on("error", () => undefined); // errors of a connection that is being closed no longer matter
     request.destroy();
-    return { statusCode: this.statusCode, failed, body: Buffer.concat(this.chunks), retryAfter: this.retryAfter };
+    return { statusCode: this.statusCode, failed, body: this.kept(), retryAfter: this.retryAfter };
   }
 
   private open(): ClientRequest {
@@ -117,7 +126,7 @@ class Exchange {
       port,
       path: url.pathname + url.search,
       headers: { ...this.message.headers, host: url.host, "content-length": Buffer.byteLength(this.message.body) },
-      agent: isHttps ? new RequestFilteringHttpsAgent(filter) : new RequestFilteringHttpAgent(filter),
+      agent: isHttps ? this.agentOfTls(filter) : new RequestFilteringHttpAgent(filter),
       lookup: lookupOf(this.route.addresses),
       ...(isHttps ? { ciphers: CIPHERS } : {}),
     });
@@ -140,18 +149,26 @@ class Exchange {
     return request;
   }
 
+  private agentOfTls(filter: ConstructorParameters<typeof PacedHttpsAgent>[0]): PacedHttpsAgent {
+    return new PacedHttpsAgent(filter, {
+      tenantId: this.message.tenantId,
+      onConnecting: (socket) =>
+        socket.once("connect", () => {
+          this.phase = "tls";
+          this.connectTimer?.refresh();
+        }),
+      onWaited: () => {
+        if (this.phase === "tls") this.connectTimer?.refresh();
+      },
+      onError: (error) => this.resolve(failureOf(error, this.phase)),
+    });
+  }
+
   private watch(socket: Socket): void {
-    const isTls = socket instanceof TLSSocket;
-    const sent = () => {
+    socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", () => {
       this.phase = "response";
       clearTimeout(this.connectTimer);
-    };
-    socket.once("connect", () => {
-      if (!isTls) return sent();
-      this.phase = "tls";
-      this.connectTimer?.refresh();
     });
-    if (isTls) socket.once("secureConnect", sent);
   }
 
   /** Ends the exchange at once, because the parser would go on with bytes that were already received. */
@@ -177,11 +194,19 @@ class Exchange {
 
   private take(request: ClientRequest, chunk: Buffer): void {
     const { responseBytes } = this.route.limits;
-    const room = responseBytes - this.size;
+    this.body ??= Buffer.alloc(Math.min(KEPT_BODY_BYTES, responseBytes));
+    if (this.size < this.body.length) chunk.copy(this.body, this.size);
     this.size += chunk.length;
-    if (room > 0) this.chunks.push(chunk.subarray(0, room));
-    if (this.size <= responseBytes) return;
-    this.cutOff(request, { code: "too_large", detail: `the answer has more than ${responseBytes} bytes` });
+    this.chunks += 1;
+    if (this.chunks > MOST_CHUNKS) {
+      this.cutOff(request, { code: "bad_response", detail: `it sent more than ${MOST_CHUNKS} chunks` });
+    } else if (this.size > responseBytes) {
+      this.cutOff(request, { code: "too_large", detail: `the answer has more than ${responseBytes} bytes` });
+    }
+  }
+
+  private kept(): Buffer {
+    return this.body?.subarray(0, this.size) ?? Buffer.alloc(0);
   }
 
   private outOfTime(ms: number): void {

@@ -26,7 +26,15 @@ afterAll(async () => {
 const policy = () => ({ allowHttp: true, loopback: [], nameServers: [names.address] });
 const limits = { connectMs: 3000, totalMs: 8000, responseBytes: 1024 };
 const send = (url: string) =>
-  post({ url, headers: {}, body: "{}", policy: policy(), signal: new AbortController().signal, limits });
+  post({
+    tenantId: "acme",
+    url,
+    headers: {},
+    body: "{}",
+    policy: policy(),
+    signal: new AbortController().signal,
+    limits,
+  });
 
 /** Hosts in every spelling that reaches this machine, its network or its cloud. */
 const PRIVATE = [
