@@ -7,6 +7,8 @@ export interface ProcessUsage {
   readonly pid: number;
   /** The ids of its threads. */
   readonly threads: readonly number[];
+  /** How many of them compute, or could if they had a processor. */
+  readonly runnable: number;
   /** Processor time in hundredths of a second, including children that the process has waited for. */
   readonly ticks: number;
   /** Bytes; shared pages count for each process. */
@@ -71,12 +73,18 @@ function usageOf(
   return {
     pid,
     threads,
+    runnable:
+      threads.length === 1
+        ? isRunnable(stat)
+        : threads.reduce((sum, tid) => sum + isRunnable(read(`/proc/${pid}/task/${tid}/stat`)), 0),
     ticks: times.reduce((total, ticks) => total + (Number(ticks) || 0), 0),
     rss: kilobytes(status, "VmRSS:"),
     highestRss: kilobytes(status, "VmHWM:"),
     held: ["RssAnon:", "RssShmem:", "VmSwap:"].reduce((total, name) => total + kilobytes(status, name), 0),
   };
 }
+
+const isRunnable = (stat: string): number => (stat.startsWith("R", stat.lastIndexOf(")") + 2) ? 1 : 0);
 
 const kilobytes = (text: string, name: string): number => numberAfter(text, name) * 1024;
 
