@@ -92,8 +92,9 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
   });
 
   test("SUBPROC-06 a command that cleans up within the grace period is not killed", async () => {
+    // The time limit also covers the start of the isolation, which takes a few hundred milliseconds on a busy machine.
     const lines = `trap 'sleep 0.4; echo cleaned; exit 9' TERM; echo up; while :; do sleep 0.05; done`;
-    const { outcome, output } = await runShell(folder, lines, { isolation, timeoutSeconds: 0.3, killGraceSeconds: 10 });
+    const { outcome, output } = await runShell(folder, lines, { isolation, timeoutSeconds: 1.5, killGraceSeconds: 10 });
     expect(outcome).toEqual({ kind: "timeout", message: "stopped at its time limit; it exited with code 9" });
     expect(output.stdoutTail).toBe("up\ncleaned\n");
   });
@@ -103,13 +104,13 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     const lines = `trap '' TERM; while :; do sleep 0.05; done`;
     const { outcome, output } = await runShell(folder, lines, {
       isolation,
-      timeoutSeconds: 0.3,
+      timeoutSeconds: 1.5,
       killGraceSeconds: 0.4,
     });
     expect(outcome).toEqual({ kind: "timeout", message: "stopped at its time limit; ended by SIGKILL" });
     expect(output.signal).toBe("SIGKILL");
-    expect(performance.now() - begun).toBeGreaterThan(650);
-    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(performance.now() - begun).toBeGreaterThan(1850);
+    expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
   test("SUBPROC-20 processes forked while the job is being killed are killed too", async () => {
