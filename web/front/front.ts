@@ -131,6 +131,11 @@ export function createFront(options: FrontOptions): Front {
   };
 }
 
+function refuseBody({ req, res }: Exchange, answer: { readonly instance: string; readonly requestId: string }): void {
+  refuse(res, { ...answer, code: "body-too-large", headers: { connection: "close" } });
+  res.once("finish", () => req.destroy());
+}
+
 function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void {
   const path = checkedPath(req.url);
   const isApi = path === null || isApiPath(path);
@@ -161,12 +166,8 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     refuse(res, { ...answer, code: "unavailable", headers: { "retry-after": "1" } });
     return;
   }
-  const tooLarge = () => {
-    refuse(res, { ...answer, code: "body-too-large", headers: { connection: "close" } });
-    res.once("finish", () => req.destroy());
-  };
   const mostBytes = isSignIn(req, path) ? SIGN_IN_BODY_BYTES : LIMITS.bodyBytes;
-  if (capBody(req, mostBytes, tooLarge).refused) return;
+  if (capBody(req, mostBytes, () => refuseBody({ req, res }, answer)).refused) return;
   const passNow = () => pass({ req, res }, { ...options, ...gate, next, path });
   const passOn = () => (isHealth ? gate.healthTurns.run(req, passNow) : passNow());
   const failed = (error: unknown) => {
