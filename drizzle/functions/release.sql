@@ -715,8 +715,8 @@ revoke all on function app.release_dependents(uuid[], uuid[]) from public;
 grant execute on function app.release_dependents(uuid[], uuid[]) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
 -- Processes up to p_limit ranges of a tenant's backlog, oldest first, and skips ranges that another transaction has
--- locked. A job that began a new run before the backlog of its last end was done is marked as having dependents instead, so that
--- the end of the new run releases them. `parts` is the number of ranges taken, `handled` the number of children
+-- locked. A job that began a new run before the backlog of its last end was done is marked as having dependents
+-- instead, so that the end of the new run releases them. `parts` is the number of ranges taken, `handled` the number of children
 -- handled; parts without children are a backlog of locked children.
 create or replace function app.work_off_releases_of(p_tenant uuid, p_limit integer)
 returns table (parts integer, handled integer, lanes integer[])

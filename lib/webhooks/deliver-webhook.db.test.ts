@@ -53,7 +53,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("a message of a schedule has an id from trigger and instant, whichever job delivers it", async () => {
+  test("a message of a schedule has the same id in each job that delivers it, from trigger and instant", async () => {
     const payload = { endpoint_id: await endpoint(), type: "order.paid", data: {} };
     const [triggerId, metadata] = ["0190a000-0000-7000-8000-00000000000a", { instant: "2026-03-02T09:00:00.000Z" }];
     const from = { definitionKey: "deliver-webhook", source: "schedule", sourceRef: triggerId, metadata } as const;

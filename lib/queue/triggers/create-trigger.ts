@@ -29,8 +29,7 @@ import type { TriggerInput, TriggerView } from "./types";
 /**
  * Creates a trigger. The first instant of a schedule is the first one after the database's now.
  * @throws QueueError invalid-value with pointers to the API's fields; payload-too-large, definition-unknown,
- * definition-inactive, queue-unknown, executor-barred, job-events-barred,
- * tenant-suspended, too-many-triggers
+ * definition-inactive, queue-unknown, executor-barred, job-events-barred, tenant-suspended, too-many-triggers
  */
 export function createTrigger(
   db: Database | TenantTransaction,

@@ -75,8 +75,8 @@ export async function promoteDueJobs(db: Runner, { limit, from }: DueBatch): Pro
 
 /**
  * Ends jobs as expired whose expires_at passed while they waited, longest overdue first. If more are overdue than the
- * limit, ends as many again of tenants in turn. Skips locked jobs. A job whose end fails does not
- * keep others from ending: the batch is then split until that job is alone.
+ * limit, ends as many again of tenants in turn. Skips locked jobs. A job whose end fails does not keep others from
+ * ending: the batch is then split until that job is alone.
  */
 export function expireJobs(db: Database | Transaction, { limit, ...batch }: DueBatch): Promise<Expired> {
   const from = batch.from ?? BEGINNING;
