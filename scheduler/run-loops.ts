@@ -1,17 +1,12 @@
 import type { Database, Transaction } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { keepTerm, type RetrySettings, TermLostError } from "@/lib/queue/scheduler";
-
-export interface Leader {
-  readonly leaderId: string;
-  readonly term: number;
-}
+import { keepTerm, type LeaderTerm, type RetrySettings, TermLostError } from "@/lib/queue/scheduler";
 
 export interface Turn {
   readonly db: Database;
   /** The web role's pool, for changes made on behalf of a tenant's member. */
   readonly web: Database;
-  readonly leader: Leader;
+  readonly leader: LeaderTerm;
   readonly log: Logger;
   readonly random: () => number;
   /** The installation's retry settings. */

@@ -10,7 +10,8 @@ export interface WatchedFolder {
   readonly fingerprint: Buffer | null;
 }
 
-export interface LeaderTerm {
+/** The scheduler that watches, and the term in which it leads; as in lib/queue, which this room does not import. */
+interface LeaderTerm {
   readonly leaderId: string;
   readonly term: number;
 }

@@ -9,7 +9,7 @@ export { publishWatched } from "./events/publish-watched";
 export { DueMark } from "./lanes/whole-looks.policy";
 export { seekLeadership } from "./leader/lead";
 export { listTzVersions, pruneSchedulers } from "./leader/schedulers";
-export { beatTerm, hasLeader, keepTerm } from "./leader/term";
+export { beatTerm, hasLeader, keepTerm, type LeaderTerm } from "./leader/term";
 export { LeaseWatch, rescueExpiredLeases } from "./leases/rescue-expired-leases";
 export { CHANNELS, notifyChanges, notifyWork } from "./notify";
 export { fireDueSchedules, msToNextSchedule } from "./schedules/fire-due-schedules";
