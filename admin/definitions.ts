@@ -11,12 +11,12 @@ export async function ensureDefinitions(db: Database, log: (line: string) => voi
       key,
       description,
       executor,
-      ...(rest.command_key === null ? {} : { commandKey: rest.command_key }),
-      argSchema: rest.arg_schema,
-      timeoutSeconds: rest.timeout_seconds,
-      maxAttempts: rest.max_attempts,
+      ...(rest.command_key === null ? {} : { command_key: rest.command_key }),
+      arg_schema: rest.arg_schema,
+      timeout_seconds: rest.timeout_seconds,
+      max_attempts: rest.max_attempts,
       ...(rest.retry ? { retry: rest.retry } : {}),
-      ...(rest.retry_classes ? { retryClasses: rest.retry_classes } : {}),
+      ...(rest.retry_classes ? { retry_classes: rest.retry_classes } : {}),
     });
     log(`definition ${key} registered`);
   }

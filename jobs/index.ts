@@ -40,7 +40,7 @@ export interface BuiltinDefinition {
   readonly timeout_seconds: number | null;
   readonly max_attempts: number | null;
   readonly retry?: DefinitionInput["retry"];
-  readonly retry_classes?: DefinitionInput["retryClasses"];
+  readonly retry_classes?: DefinitionInput["retry_classes"];
 }
 
 /** The definitions that the seed creates; a super admin can change and add to them later. */
@@ -64,13 +64,13 @@ export const builtinDefinitions: readonly BuiltinDefinition[] = [
     timeout_seconds: 60,
     max_attempts: WEBHOOK_ATTEMPTS,
     // A delivery itself sets the delay of the next attempt. This is the minimum, and no error class ends it sooner.
-    retry: { strategy: "fixed", delaySeconds: 4, multiplier: 1, maxDelaySeconds: WEBHOOK_LONGEST_DELAY, jitter: 0 },
+    retry: { strategy: "fixed", delay_seconds: 4, multiplier: 1, max_delay_seconds: WEBHOOK_LONGEST_DELAY, jitter: 0 },
     retry_classes: {
-      transient_network: { maxAttempts: WEBHOOK_ATTEMPTS },
-      rate_limit: { maxAttempts: WEBHOOK_ATTEMPTS },
-      timeout: { maxAttempts: WEBHOOK_ATTEMPTS },
-      database: { maxAttempts: WEBHOOK_ATTEMPTS },
-      unknown: { maxAttempts: WEBHOOK_ATTEMPTS },
+      transient_network: { max_attempts: WEBHOOK_ATTEMPTS },
+      rate_limit: { max_attempts: WEBHOOK_ATTEMPTS },
+      timeout: { max_attempts: WEBHOOK_ATTEMPTS },
+      database: { max_attempts: WEBHOOK_ATTEMPTS },
+      unknown: { max_attempts: WEBHOOK_ATTEMPTS },
     },
   },
 ];

@@ -178,7 +178,7 @@ export function tzTurn(): Loop["turn"] {
   let known = "";
   return async ({ db, log }) => {
     const uses = await listTzVersions(db);
-    const versions = uses.map(({ tzVersion }) => tzVersion ?? "unknown");
+    const versions = uses.map(({ tz_version: tzVersion }) => tzVersion ?? "unknown");
     if (versions.length > 1 && versions.join() !== known)
       log.warn({ versions: uses }, "processes have different time-zone data");
     known = versions.join();

@@ -28,7 +28,7 @@ test("A-01 a draining worker shows how many jobs it still runs", async () => {
   const presence = new Presence(make.worker, log, { describe, runningCount: () => running });
   const seen = async () => {
     const [worker] = await listWorkers(make.platform);
-    return [worker?.status, worker?.runningCount];
+    return [worker?.status, worker?.running_count];
   };
   await presence.start();
   presence.drain();

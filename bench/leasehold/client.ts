@@ -28,9 +28,9 @@ serve({
     await migrate({ adminUrl, secret, log: () => {} });
     const platform = open("platform", 1);
     for (const { key, argSchema } of handlers.values())
-      await createDefinition(platform, SYSTEM, { key, executor: "handler", argSchema, ...SETTINGS[key] });
+      await createDefinition(platform, SYSTEM, { key, executor: "handler", arg_schema: argSchema, ...SETTINGS[key] });
     const argSchema = handlers.get("hold")?.argSchema ?? {};
-    await createDefinition(platform, SYSTEM, { key: "hold-command", commandKey: "hold", argSchema });
+    await createDefinition(platform, SYSTEM, { key: "hold-command", command_key: "hold", arg_schema: argSchema });
     await platform.close();
     const rows = await query<{ id: string }>(
       adminUrl,

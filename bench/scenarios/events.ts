@@ -30,19 +30,19 @@ export async function events(server: BenchServer, { quick, rounds }: Options): P
   for (let n = 0; n < TRIGGERS; n += 1)
     await createTrigger(web, scope, {
       label: `bench ${n}`,
-      triggerType: "event",
-      eventName: "bench.happened",
-      definitionKey: "noop",
+      trigger_type: "event",
+      event_name: "bench.happened",
+      definition_key: "noop",
       condition: `event.wanted > ${n} && event.kind in ["a", "b"]`,
-      payloadTemplate: { n, at: "{{event.at}}", text: "number {{event.wanted}}" },
-      dedupeWindowSeconds: 0,
+      payload_template: { n, at: "{{event.at}}", text: "number {{event.wanted}}" },
+      dedupe_window_seconds: 0,
     });
   const lines = ["| triggers | started | p50 (ms) | p95 (ms) | p99 (ms) |", "| --- | --- | --- | --- | --- |"];
   for (const wanted of MATCHING) {
     const ms: number[] = [];
     for (let n = 0; n < EVENTS[quick ? "quick" : "full"] * rounds; n += 1) {
       const began = performance.now();
-      const { started } = await publishEvent(web, scope, {
+      const { started_count: started } = await publishEvent(web, scope, {
         name: "bench.happened",
         data: { wanted, kind: "a", at: new Date().toISOString(), n },
       });

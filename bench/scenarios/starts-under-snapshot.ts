@@ -52,6 +52,6 @@ export async function startsUnderSnapshot(server: BenchServer, { jobs }: Options
 
 async function limitNoop(url: string): Promise<void> {
   const platform = openDatabase({ prepare: true, url, role: "platform", max: 1, applicationName: "leasehold bench" });
-  await createLimit(platform, { scope: "definition", definitionKey: "noop", maxRunning: 100 });
+  await createLimit(platform, { scope: "definition", definition_key: "noop", max_running: 100 });
   await platform.close();
 }

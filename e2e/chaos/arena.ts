@@ -28,7 +28,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
   const accepted: string[] = [];
   const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
   for (const key of ["speak", "say", "doze", "fail"])
-    await stage.define(key, { leaseSeconds: LEASE_SECONDS, maxAttempts: 50, timeoutSeconds: 60, retry });
+    await stage.define(key, { lease_seconds: LEASE_SECONDS, max_attempts: 50, timeout_seconds: 60, retry });
 
   const env = { COMMANDS_FILE: path.resolve("e2e/chaos/commands/commands.json") };
   const started: TestProcess[] = [];
@@ -67,10 +67,10 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
   };
   /** Puts jobs of this definition under a wide limit, so that their claim does not mark them as begun. */
   const limitWidely = (definitionKey: string) =>
-    createLimit(stage.factory.platform, { scope: "definition", definitionKey, maxRunning: 1000 });
+    createLimit(stage.factory.platform, { scope: "definition", definition_key: definitionKey, max_running: 1000 });
   /** Defines the handler of test builds that harms its worker as its payload says. */
   const defineHarm = (input: Partial<DefinitionInput>) =>
-    stage.factory.definition({ key: "harm", executor: "handler", killGraceSeconds: 1, ...input });
+    stage.factory.definition({ key: "harm", executor: "handler", kill_grace_seconds: 1, ...input });
   const waiting = async () => Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);
 
   return {

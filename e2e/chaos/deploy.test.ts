@@ -14,7 +14,7 @@ const WORKERS = 2;
 suite("rolling deploys: no job loses an attempt to a worker that does not know its definition", async (build) => {
   const arena = await openArena();
   const versions = commandFiles(arena.base, arena.env.COMMANDS_FILE);
-  const fresh = await arena.define("fresh", { commandKey: "fresh", leaseSeconds: 5, maxAttempts: 5 });
+  const fresh = await arena.define("fresh", { command_key: "fresh", lease_seconds: 5, max_attempts: 5 });
   await arena.startScheduler();
   const start = (version: "old" | "new") => arena.startWorker({ ...build, COMMANDS_FILE: versions[version] });
   let running = await Promise.all(Array.from({ length: WORKERS }, () => start("old")));

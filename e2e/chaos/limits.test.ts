@@ -14,9 +14,9 @@ const DRAIN_MS = pick({ short: 120_000, long: 20 * 60_000 });
 /** Creates limits of each kind over one queue. The checker takes them from the returned bounds only. */
 async function limit({ factory, scope }: Arena): Promise<{ readonly id: number; readonly bounds: Bound[] }> {
   const { platform } = factory;
-  const { id } = await createLimit(platform, { scope: "definition", definitionKey: "doze", maxRunning: 3 });
-  await createLimit(platform, { scope: "tenant_definition", definitionKey: "speak", maxRunning: 2 });
-  await createLimit(platform, { scope: "definition", definitionKey: "fail", startsPerSecond: 20, burst: 5 });
+  const { id } = await createLimit(platform, { scope: "definition", definition_key: "doze", max_running: 3 });
+  await createLimit(platform, { scope: "tenant_definition", definition_key: "speak", max_running: 2 });
+  await createLimit(platform, { scope: "definition", definition_key: "fail", starts_per_second: 20, burst: 5 });
   return {
     id,
     bounds: [
@@ -42,7 +42,7 @@ async function play(arena: Arena): Promise<Bound[]> {
     victim.signal("SIGKILL");
     await victim.exited;
   }
-  await updateLimit(arena.factory.platform, { id, patch: { maxRunning: 1 } });
+  await updateLimit(arena.factory.platform, { id, patch: { max_running: 1 } });
   const [row] = await arena.database.query<{ now: Date }>("select clock_timestamp() as now");
   await arena.enqueueAll(JOBS / 2);
   await arena.drained(DRAIN_MS);

@@ -17,7 +17,7 @@ const DRAIN_MS = pick({ short: 120_000, long: 30 * 60_000 });
 
 suite("R-8 each poison job ends as a dead letter, leaves no process behind, and the worker's memory stays bounded", async (build) => {
   const arena = await openArena();
-  await arena.define("poison", { timeoutSeconds: 10, maxAttempts: 1, leaseSeconds: 10 });
+  await arena.define("poison", { timeout_seconds: 10, max_attempts: 1, lease_seconds: 10 });
   await arena.startScheduler();
   const worker = await arena.startWorker(build);
   const poisoned: string[] = [];
@@ -40,7 +40,7 @@ suite("R-8 each poison job ends as a dead letter, leaves no process behind, and 
   const verify = async () => {
     for (const id of poisoned) {
       const job = await arena.read(id);
-      expect(job.status, JSON.stringify(job.lastError)).toBe("dead_letter");
+      expect(job.status, JSON.stringify(job.last_error)).toBe("dead_letter");
       await nothingLeftOf(id);
     }
     const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
@@ -61,7 +61,7 @@ suite(
   async (build) => {
     const arena = await openArena();
     const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
-    await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 3, retry });
+    await arena.defineHarm({ lease_seconds: 5, max_attempts: 3, retry });
     const neighbour = await arena.factory.tenant("neighbour");
     await arena.startScheduler();
     // Each of these jobs kills its process, so only the heap limits its memory.
@@ -94,12 +94,12 @@ suite(
     const verify = async () => {
       for (const id of poisoned) {
         const job = await arena.read(id);
-        expect([job.status, job.errorType, job.attemptCount], job.lastError ?? "").toEqual([
+        expect([job.status, job.error_type, job.attempt_count], job.last_error ?? "").toEqual([
           "dead_letter",
           "worker_lost",
           3,
         ]);
-        expect(job.lastError).toMatch(/ended its quarantine process/);
+        expect(job.last_error).toMatch(/ended its quarantine process/);
       }
       const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
       expect(await arena.database.query(others, [poisoned])).toEqual([]);

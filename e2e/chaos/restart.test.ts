@@ -33,7 +33,7 @@ suite("R-3 repeated immediate stops of PostgreSQL lose no acknowledged job and s
   const database = await createTestDatabase(await makeTemplate(server));
   const arena = await openArena({ on: database });
   // Its handlers query the database all the time. No outage of this suite is as long as their leases.
-  await arena.defineHarm({ leaseSeconds: 120, maxAttempts: 2 });
+  await arena.defineHarm({ lease_seconds: 120, max_attempts: 2 });
   await arena.startScheduler();
   await arena.startWorker(build);
   const make = accountsIn(database);

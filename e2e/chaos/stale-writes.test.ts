@@ -30,7 +30,7 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
   const frozen = await Promise.all(
     WRITES.map(async ({ statement, payload }) => {
       const key = `${statement.replaceAll("_", "-")}`;
-      await arena.define(key, { commandKey: "say", leaseSeconds: LEASE_SECONDS, maxAttempts: 5 });
+      await arena.define(key, { command_key: "say", lease_seconds: LEASE_SECONDS, max_attempts: 5 });
       if (statement === "start_attempts" || statement === "mark_begun") await arena.limitWidely(key);
       const freeze = { LEASEHOLD_TEST_FAILPOINT: `before:${statement}=stop`, WORKER_DEFINITIONS: key };
       const worker = await arena.startWorker({ ...freeze, ...build });

@@ -19,7 +19,7 @@ const LOG_LEVEL = "debug";
 
 suite("R-14 work continues without loss through missing partitions, a blocked migration and unread logs", async (build) => {
   const arena = await openArena();
-  await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 50 });
+  await arena.defineHarm({ lease_seconds: 5, max_attempts: 50 });
   const env = { ...build, LOG_LEVEL };
   const workers = [await arena.startWorker(env, "full"), await arena.startWorker(env, "unread")];
   let isOver = false;

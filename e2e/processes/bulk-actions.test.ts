@@ -35,7 +35,7 @@ test("after kill -9 of its scheduler a bulk action continues under the next lead
   await first.exited;
   const { done } = await read();
   await startProcess("scheduler", { database });
-  await waitFor(async () => (await read()).finishedAt !== null, { withinMs: 60_000, what: "the end of the action" });
+  await waitFor(async () => (await read()).finished_at !== null, { withinMs: 60_000, what: "the end of the action" });
   expect(done).toBeLessThanOrEqual(JOBS);
   expect(await read()).toMatchObject({ status: "done", done: JOBS, skipped: 0, failed: 0 });
   const [audited] = await database.query(

@@ -20,7 +20,7 @@ const PEM = "-----BEGIN PRIVATE KEY-----";
 const TOKEN = "-eyJaaaaaa";
 
 const stage = await openStage();
-await stage.define("neighbour", { leaseSeconds: 30, timeoutSeconds: 120 });
+await stage.define("neighbour", { lease_seconds: 30, timeout_seconds: 120 });
 const LOOPBACK = { WEBHOOK_LOOPBACK: "127.0.0.1:*", WEBHOOK_UNSAFE_IN_PRODUCTION: "true" };
 let worker: TestProcess;
 let scheduler: TestProcess;
@@ -107,7 +107,7 @@ describe("no output of a command blocks the event loop of its worker", () => {
 
 describe("no answer of a webhook receiver blocks the event loop of the worker", async () => {
   const builtin = builtinDefinitions.find(({ key }) => key === "deliver-webhook");
-  await stage.factory.definition({ key: "deliver-webhook", executor: "webhook", argSchema: builtin?.arg_schema ?? {} });
+  await stage.factory.definition({ key: "deliver-webhook", executor: "webhook", arg_schema: builtin?.arg_schema ?? {} });
   const receiver = await startReceiver();
   afterAll(() => receiver.close());
   const sealer = makeSealer(environmentOf("worker", stage.database).DATA_KEY ?? "");

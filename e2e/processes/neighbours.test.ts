@@ -13,7 +13,7 @@ const MOST_DELAY_MS = 5000;
 const HOSTILE_BYTES = 13 * 1024 * 1024;
 
 const stage = await openStage();
-await stage.define("neighbour", { leaseSeconds: 30, killGraceSeconds: 0 });
+await stage.define("neighbour", { lease_seconds: 30, kill_grace_seconds: 0 });
 const globex = { ...stage.scope, tenantId: (await accountsIn(stage.database).tenant("globex")).id };
 let usual = 0;
 
@@ -23,12 +23,12 @@ async function timeOfOne(): Promise<number> {
   const job = await waitFor(
     async () => {
       const read = await getJob(stage.factory.web, globex, jobId);
-      return read?.finishedAt ? read : null;
+      return read?.finished_at ? read : null;
     },
     { withinMs: 30_000, what: "the end of a job of the other tenant" },
   );
-  expect(job.status, job.lastError ?? "").toBe("succeeded");
-  return Number(job.finishedAt) - Number(job.queuedAt);
+  expect(job.status, job.last_error ?? "").toBe("succeeded");
+  return Number(job.finished_at) - Number(job.queued_at);
 }
 
 async function times(): Promise<number[]> {

@@ -51,7 +51,7 @@ describe("LEASE-25 every connection is cut twenty times while jobs run", async (
     const waits: number[] = [];
     for (let n = 0; n < 11; n += 1) {
       const job = await stage.settled(await stage.enqueue("quick"));
-      waits.push((job.startedAt?.getTime() ?? 0) - job.queuedAt.getTime());
+      waits.push((job.started_at?.getTime() ?? 0) - job.queued_at.getTime());
       await sleep(n * 37); // at different phases of the poll interval
     }
     const median = waits.toSorted((a, b) => a - b)[5] ?? Number.NaN;
@@ -70,7 +70,7 @@ test("LEASE-11 an attempt whose renewal gets no answer is stopped before its lea
   await waitFor(() => readDiary(diary).some(({ what }) => what === "tick"));
   const pid = await waitFor(() => renewerOf(stage), { what: "the connection that renews leases" });
   process.kill(pid, "SIGSTOP");
-  const { leaseExpiresAt } = await stage.read(jobId);
+  const { lease_expires_at: leaseExpiresAt } = await stage.read(jobId);
   try {
     const job = await stage.settled(jobId);
     expect([job.status, await stage.statuses(jobId)]).toEqual(["succeeded", ["worker_lost", "succeeded"]]);
@@ -94,7 +94,7 @@ describe("LEASE-11 PostgreSQL stops immediately while jobs run", async () => {
     rmSync(server.dir, { recursive: true, force: true, maxRetries: 5 });
   });
   const stage = await openStage({ on: database });
-  await stage.define("patient", { commandKey: "act", leaseSeconds: 30 });
+  await stage.define("patient", { command_key: "act", lease_seconds: 30 });
 
   /** Crashes the server, which starts again on the same port after a while. */
   async function outage(ms: number): Promise<void> {
@@ -120,7 +120,7 @@ describe("LEASE-11 PostgreSQL stops immediately while jobs run", async () => {
     writeFileSync(stage.diaryFile("go"), "");
     for (const id of [endsDuring, endsAfter]) {
       const job = await waitFor(() => stage.settled(id).catch(() => null), { withinMs: 30_000, what: "the end" });
-      expect([job.status, job.attemptCount]).toEqual(["succeeded", 1]);
+      expect([job.status, job.attempt_count]).toEqual(["succeeded", 1]);
       expect(await stage.statuses(id)).toEqual(["succeeded"]);
     }
     for (const file of [during, after]) expect(readDiary(file).filter(({ what }) => what === "start")).toHaveLength(1);
@@ -136,7 +136,7 @@ describe("LEASE-11 PostgreSQL stops immediately while jobs run", async () => {
     await nothingLeftOf(jobId, 6000);
     await ended;
     const job = await waitFor(() => stage.settled(jobId).catch(() => null), { withinMs: 30_000, what: "the end" });
-    expect([job.status, job.attemptCount]).toEqual(["succeeded", 2]);
+    expect([job.status, job.attempt_count]).toEqual(["succeeded", 2]);
     expect(await stage.statuses(jobId)).toEqual(["worker_lost", "succeeded"]);
     expectOneAfterTheOther(diary);
     for (const { child, output } of processes) expect(child.exitCode, output()).toBeNull();

@@ -17,7 +17,7 @@ const stage = await openStage();
 const retry = { strategy: "fixed", delaySeconds: 0.1 } as const;
 const leases = { probe: LEASE_SECONDS, "summarize-text": LEASE_SECONDS, patient: 120 };
 for (const [key, leaseSeconds] of Object.entries(leases)) {
-  await stage.factory.definition({ key, executor: "remote", leaseSeconds, killGraceSeconds: 1, retry });
+  await stage.factory.definition({ key, executor: "remote", lease_seconds: leaseSeconds, kill_grace_seconds: 1, retry });
 }
 const make = accountsIn(stage.database);
 const { key } = await make.key(await make.user({ superAdmin: true }), {
@@ -80,7 +80,7 @@ describe("Z-16 a worker in Python", () => {
     ]);
     expect((await stage.logs(id)).map(({ body }) => body)).toEqual(["14 characters to go through"]);
     const empty = await stage.settled(await stage.enqueue("summarize-text", { text: " " }));
-    expect([empty.status, empty.errorType, empty.attemptCount]).toEqual(["dead_letter", "invalid_input", 1]);
+    expect([empty.status, empty.error_type, empty.attempt_count]).toEqual(["dead_letter", "invalid_input", 1]);
   });
 
   test("job.artifact uploads a file in several parts", async () => {
@@ -106,9 +106,9 @@ describe("Z-16 a worker in Python", () => {
     await startPython("a");
     const id = await stage.enqueue("probe", { fail: "it broke", progress: 30 }, { maxAttempts: 2 });
     const job = await stage.settled(id);
-    expect([job.status, job.attemptCount, job.errorType]).toEqual(["dead_letter", 2, "internal"]);
+    expect([job.status, job.attempt_count, job.error_type]).toEqual(["dead_letter", 2, "internal"]);
     expect(await stage.statuses(id)).toEqual(["failed", "failed"]);
-    expect((await stage.attempts(id)).map(({ errorText }) => errorText)).toEqual(["it broke", "it broke"]);
+    expect((await stage.attempts(id)).map(({ error_text: errorText }) => errorText)).toEqual(["it broke", "it broke"]);
     expect((await stage.logs(id)).map(({ body }) => body)).toEqual(["attempt 1 says hello", "attempt 2 says hello"]);
   });
 
@@ -123,7 +123,7 @@ describe("Z-16 a worker in Python", () => {
       ids.set(no_json, await stage.enqueue("probe", { no_json }, { maxAttempts: 1 }));
     for (const [kind, reason] of Object.entries(reasons)) {
       const job = await stage.settled(ids.get(kind) ?? "");
-      expect([kind, job.status, job.lastError]).toEqual([kind, "dead_letter", expect.stringMatching(`^${reason}`)]);
+      expect([kind, job.status, job.last_error]).toEqual([kind, "dead_letter", expect.stringMatching(`^${reason}`)]);
     }
     await expectOneEndEach(stage, [...ids.values()]);
     expect(worker.output()).not.toContain("Exception in thread");
@@ -133,7 +133,7 @@ describe("Z-16 a worker in Python", () => {
     await startPython("a");
     const later = await stage.enqueue("probe", { snooze: 1, diary: stage.diaryFile("snooze") });
     const snoozed = await stage.settled(later);
-    expect([snoozed.status, snoozed.attemptCount]).toEqual(["succeeded", 1]);
+    expect([snoozed.status, snoozed.attempt_count]).toEqual(["succeeded", 1]);
     expect(await stage.statuses(later)).toEqual(["snoozed", "succeeded"]);
   });
 
@@ -142,17 +142,17 @@ describe("Z-16 a worker in Python", () => {
     const run = async (payload: Record<string, unknown>) =>
       stage.settled(await stage.enqueue("probe", payload, { maxAttempts: 3 }));
     for (const unit of ["a", "\u0001", "é", "🎉"]) {
-      const { status, attemptCount, result } = await run({ big: 2_000_000, unit });
+      const { status, attempt_count: attemptCount, result } = await run({ big: 2_000_000, unit });
       const preview = expect.stringContaining(JSON.stringify(unit).slice(1, -1));
       const expected = { truncated: true, bytes: expect.any(Number), preview };
       expect([unit, status, attemptCount, result]).toEqual([unit, "succeeded", 1, expected]);
     }
     expect((await run({ digits: true })).result).toEqual({ id: "1152921504606846976", half: "\ufffd", ratio: 0.1 });
     const refused = await run({ fail: "no disk", error_class: "no-such-class" });
-    expect([refused.status, refused.attemptCount, refused.errorType]).toEqual(["dead_letter", 1, "internal"]);
-    expect(refused.lastError).toMatch(/^The server refused how the attempt ended \(fail\): 422 .*no disk/);
+    expect([refused.status, refused.attempt_count, refused.error_type]).toEqual(["dead_letter", 1, "internal"]);
+    expect(refused.last_error).toMatch(/^The server refused how the attempt ended \(fail\): 422 .*no disk/);
     const long = await run({ fail: "🎉".repeat(8000), error_class: "validation" });
-    expect([long.errorType, long.attemptCount, long.lastError?.startsWith("🎉")]).toEqual(["validation", 1, true]);
+    expect([long.error_type, long.attempt_count, long.last_error?.startsWith("🎉")]).toEqual(["validation", 1, true]);
     expect((await run({ mood: "🎉".repeat(500), flood: 12 })).status).toBe("succeeded");
   });
 
@@ -163,7 +163,7 @@ describe("Z-16 a worker in Python", () => {
     await begun(diary);
     await stage.cancel(id);
     const job = await stage.settled(id);
-    expect([job.status, job.attemptCount]).toEqual(["canceled", 0]);
+    expect([job.status, job.attempt_count]).toEqual(["canceled", 0]);
     expect(diaryOf(diary)).toEqual(["a 1 begin", "a 1 stopped-cancel"]);
   });
 
@@ -191,7 +191,7 @@ describe("a Python worker that stops or freezes", () => {
     await startPython("second");
     const job = await stage.settled(id);
     expect(Date.now() - killedAt).toBeLessThan((LEASE_SECONDS + 20) * 1000);
-    expect([job.status, job.attemptCount, job.result]).toEqual(["succeeded", 2, { label: "second", attempt: 2 }]);
+    expect([job.status, job.attempt_count, job.result]).toEqual(["succeeded", 2, { label: "second", attempt: 2 }]);
     expect(await stage.statuses(id)).toEqual(["worker_lost", "succeeded"]);
     await expectOneEndEach(stage, [id]);
   });
@@ -230,7 +230,7 @@ describe("a Python worker that stops or freezes", () => {
     writeFileSync(until, "");
     await startPython("second");
     const job = await stage.settled(id);
-    expect([job.result, job.attemptCount]).toEqual([{ label: "second", attempt: 1 }, 1]);
+    expect([job.result, job.attempt_count]).toEqual([{ label: "second", attempt: 1 }, 1]);
     expect(await stage.statuses(id)).toEqual(["released", "succeeded"]);
   });
 

@@ -8,9 +8,9 @@ import { nothingLeftOf, openStage, processesOf, readDiary } from "./stage";
 const TERM_WITHIN_MS = 2000;
 const stage = await openStage();
 await stage.define("fails", {
-  commandKey: "act",
-  maxAttempts: 3,
-  retry: { strategy: "exponential", delaySeconds: 0.3, multiplier: 3, maxDelaySeconds: 60, jitter: 0 },
+  command_key: "act",
+  max_attempts: 3,
+  retry: { strategy: "exponential", delay_seconds: 0.3, multiplier: 3, max_delay_seconds: 60, jitter: 0 },
 });
 const make = accountsIn(stage.database);
 const admin = await make.user({ roles: { [stage.scope.tenantId]: "admin" } });
@@ -26,11 +26,11 @@ const post = (jobId: string, act: "cancel" | "retry") =>
 test("a failing job is retried after growing delays, ends as a dead letter, and can be retried manually", async () => {
   const jobId = await stage.enqueue("fails", { exit: 3 });
   const ended = await stage.settled(jobId);
-  expect([ended.status, ended.attemptCount, ended.errorType]).toEqual(["dead_letter", 3, "unknown"]);
+  expect([ended.status, ended.attempt_count, ended.error_type]).toEqual(["dead_letter", 3, "unknown"]);
   const attempts = await stage.attempts(jobId);
-  expect(attempts.map(({ status, exitCode }) => [status, exitCode])).toEqual(Array(3).fill(["failed", 3]));
-  expect(attempts[0]?.stderrTail).toContain("ending badly");
-  const times = attempts.map(({ claimedAt, finishedAt }) => ({
+  expect(attempts.map(({ status, exit_code: exitCode }) => [status, exitCode])).toEqual(Array(3).fill(["failed", 3]));
+  expect(attempts[0]?.stderr_tail).toContain("ending badly");
+  const times = attempts.map(({ claimed_at: claimedAt, finished_at: finishedAt }) => ({
     from: claimedAt.getTime(),
     to: finishedAt?.getTime() ?? 0,
   }));
@@ -42,8 +42,8 @@ test("a failing job is retried after growing delays, ends as a dead letter, and 
   const again = await post(jobId, "retry");
   expect([again.status, again.body.id, again.body.run_no, again.body.status]).toEqual([200, jobId, 2, "queued"]);
   const second = await stage.settled(jobId);
-  expect([second.status, second.runNo, second.attemptCount]).toEqual(["dead_letter", 2, 3]);
-  expect((await stage.attempts(jobId)).map(({ runNo }) => runNo)).toEqual([1, 1, 1, 2, 2, 2]);
+  expect([second.status, second.run_no, second.attempt_count]).toEqual(["dead_letter", 2, 3]);
+  expect((await stage.attempts(jobId)).map(({ run_no: runNo }) => runNo)).toEqual([1, 1, 1, 2, 2, 2]);
 });
 
 test("cancel sends SIGTERM to the whole process group within two seconds, and no process is left", async () => {

@@ -119,7 +119,7 @@ interface Sought {
 async function seek(own: string, pipes = true): Promise<Sought> {
   const jobId = await stage.enqueue("seek", { reversed, folders: [own, tmpdir()], pipes });
   const job = await stage.settled(jobId, 90_000);
-  expect(job.status, job.lastError ?? "").toBe("succeeded");
+  expect(job.status, job.last_error ?? "").toBe("succeeded");
   return job.result as Sought;
 }
 

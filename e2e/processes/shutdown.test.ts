@@ -27,7 +27,7 @@ test("SIGTERM lets short jobs finish, releases long ones unspent, and exits 0 wi
 
   expect((await stage.read(short)).status).toBe("succeeded");
   const given = await stage.read(long);
-  expect([given.status, given.attemptCount]).toEqual(["queued", 0]);
+  expect([given.status, given.attempt_count]).toEqual(["queued", 0]);
   expect(await stage.statuses(long)).toEqual(["released"]);
   expect(readDiary(stage.diaryFile("long")).some(({ what }) => what === "term")).toBe(true);
   expect(processesOf(long)).toEqual([]);
@@ -40,7 +40,7 @@ test("SIGTERM lets short jobs finish, releases long ones unspent, and exits 0 wi
 });
 
 test("a draining worker learns of a cancel long before its next lease renewal", async () => {
-  await stage.define("seldom-renewed", { commandKey: "act", leaseSeconds: 90 });
+  await stage.define("seldom-renewed", { command_key: "act", lease_seconds: 90 });
   const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "60" });
   const jobId = await stage.enqueue("seldom-renewed", { run_ms: 120_000 });
   await stage.running(jobId);
@@ -73,7 +73,7 @@ test("jobs that a slow database returns to a worker's last claim are released un
   await locker.end();
   expect(await ended).toEqual({ code: 0, signal: null });
   const job = await stage.read(jobId);
-  expect([job.status, job.attemptCount, await stage.statuses(jobId)]).toEqual(["queued", 0, ["released"]]);
+  expect([job.status, job.attempt_count, await stage.statuses(jobId)]).toEqual(["queued", 0, ["released"]]);
   await stage.cancel(jobId);
 });
 
@@ -94,7 +94,7 @@ test("LEASE-10 five deploys during a long job spend none of its three attempts",
   }
   const last = await stage.startWorker();
   const job = await stage.settled(jobId);
-  expect([job.status, job.attemptCount]).toEqual(["succeeded", 1]);
+  expect([job.status, job.attempt_count]).toEqual(["succeeded", 1]);
   expect(await stage.statuses(jobId)).toEqual([...Array(DEPLOYS).fill("released"), "succeeded"]);
   await last.stop();
 });

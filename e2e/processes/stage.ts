@@ -60,7 +60,7 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
   const base = makeFolder();
   const scope = await factory.tenant("acme");
   const define = (key: string, input: Partial<DefinitionInput> = {}) =>
-    factory.definition({ key, commandKey: key, leaseSeconds: 5, killGraceSeconds: 1, ...input });
+    factory.definition({ key, command_key: key, lease_seconds: 5, kill_grace_seconds: 1, ...input });
   for (const key of ["act", "quick", "nap"]) await define(key);
   whenDone(() => factory.close());
 
@@ -88,10 +88,10 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
   const attempts = async (jobId: string): Promise<AttemptView[]> => {
     const all: AttemptView[] = [];
     do {
-      const beforeNo = all.at(-1)?.attemptNo;
+      const beforeNo = all.at(-1)?.attempt_no;
       all.push(...((await listAttempts(factory.web, scope, jobId, { limit: 500, beforeNo, tails: true })) ?? []));
-    } while (all.at(-1)?.hasOlder);
-    return all.toSorted((a, b) => a.attemptNo - b.attemptNo);
+    } while (all.at(-1)?.has_older);
+    return all.toSorted((a, b) => a.attempt_no - b.attempt_no);
   };
   const logs = async (jobId: string): Promise<readonly LogLine[]> => {
     const lines: LogLine[] = [];
@@ -127,7 +127,7 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
     statuses: async (jobId: string) => (await attempts(jobId)).map(({ status }) => status),
     logs,
     cancel: (jobId: string) => cancelJob(factory.web, scope, jobId),
-    settled: (jobId: string, withinMs?: number) => when(jobId, (job) => job.finishedAt !== null, "the end", withinMs),
+    settled: (jobId: string, withinMs?: number) => when(jobId, (job) => job.finished_at !== null, "the end", withinMs),
     running: (jobId: string, withinMs?: number) =>
       when(jobId, (job) => job.status === "running" && processesOf(jobId).length > 0, "the start", withinMs),
     waiting: (jobId: string, withinMs?: number) =>

@@ -66,7 +66,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease and delay
   for (const jobId of quick) expect((await stage.settled(jobId)).status).toBe("succeeded");
   const waits = await Promise.all(
     quick.map(
-      async (jobId) => ((await stage.read(jobId)).startedAt?.getTime() ?? Number.POSITIVE_INFINITY) - startedAt,
+      async (jobId) => ((await stage.read(jobId)).started_at?.getTime() ?? Number.POSITIVE_INFINITY) - startedAt,
     ),
   );
   expect(Math.max(...waits)).toBeLessThan(20_000);
@@ -77,7 +77,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease and delay
   );
   await waitFor(
     async () => {
-      const { leaseExpiresAt } = await stage.read(burner);
+      const { lease_expires_at: leaseExpiresAt } = await stage.read(burner);
       return leaseExpiresAt !== null && leaseExpiresAt.getTime() - Date.now() > 20_000;
     },
     { withinMs: 20_000, what: "the renewal of its lease" },
@@ -101,5 +101,5 @@ test("LEASE-10 a worker that gets SIGTERM ends the thread after the grace period
   worker.child.kill("SIGTERM");
   expect(await exited).toBe(0);
   const job = await stage.read(burner);
-  expect([job.status, job.attemptCount, await stage.statuses(burner)]).toEqual(["queued", 0, ["released"]]);
+  expect([job.status, job.attempt_count, await stage.statuses(burner)]).toEqual(["queued", 0, ["released"]]);
 });

@@ -50,7 +50,7 @@ describe("kill -9 of a worker", () => {
     const readyAt = Date.now();
 
     const job = await stage.settled(jobId, 40_000);
-    expect([job.status, job.attemptCount]).toEqual(["succeeded", 2]);
+    expect([job.status, job.attempt_count]).toEqual(["succeeded", 2]);
     expect(job.result).toMatchObject({
       scanned: count,
       added: count,
@@ -61,11 +61,11 @@ describe("kill -9 of a worker", () => {
     });
     expect(await recorded()).toBe(count);
     const attempts = await stage.attempts(jobId);
-    expect(attempts.map(({ status, workerId }) => [status, workerId])).toEqual([
+    expect(attempts.map(({ status, worker_id: workerId }) => [status, workerId])).toEqual([
       ["worker_lost", first.workerId],
       ["succeeded", second.workerId],
     ]);
-    expect((attempts[1]?.claimedAt.getTime() ?? 0) - readyAt).toBeLessThan(LEASE_MS + RESCUE_MS);
+    expect((attempts[1]?.claimed_at.getTime() ?? 0) - readyAt).toBeLessThan(LEASE_MS + RESCUE_MS);
     await expectOneEndEach(stage, [jobId]);
   });
 
@@ -79,7 +79,7 @@ describe("kill -9 of a worker", () => {
     expect(second.workerId).not.toBe(first.workerId);
     await nothingLeftOf(jobId, 1000);
     const job = await stage.settled(jobId);
-    expect([job.status, job.attemptCount]).toEqual(["succeeded", 2]);
+    expect([job.status, job.attempt_count]).toEqual(["succeeded", 2]);
     expect(await stage.statuses(jobId)).toEqual(["worker_lost", "succeeded"]);
     expect(readDiary(diary).filter(({ what }) => what === "end")).toHaveLength(1);
   });
@@ -111,7 +111,7 @@ describe("a worker that is stopped and resumes after its leases expired", () => 
     expect(await everything(ids)).toEqual(before);
     for (const id of ids) {
       const attempts = await stage.attempts(id);
-      expect(attempts.map(({ workerId }) => workerId)).toEqual([first.workerId, second.workerId]);
+      expect(attempts.map(({ worker_id: workerId }) => workerId)).toEqual([first.workerId, second.workerId]);
       expect(attempts[0]?.status).toBe("worker_lost");
     }
     expect(await outcomes(jobs)).toEqual({ goesOn: "succeeded", succeeds: "succeeded", fails: "dead_letter" });
@@ -119,7 +119,7 @@ describe("a worker that is stopped and resumes after its leases expired", () => 
 
     await second.stop();
     const next = await stage.settled(await stage.enqueue("quick"));
-    expect([next.status, (await stage.attempts(next.id))[0]?.workerId]).toEqual(["succeeded", first.workerId]);
+    expect([next.status, (await stage.attempts(next.id))[0]?.worker_id]).toEqual(["succeeded", first.workerId]);
   });
 });
 
@@ -148,7 +148,7 @@ async function makeProvider(): Promise<{ providerId: string; count: number }> {
   const definition = builtinDefinitions.find(({ key }) => key === "sync-folder");
   if (!definition) throw new Error("sync-folder is gone");
   const { key, executor, arg_schema: argSchema } = definition;
-  await stage.factory.definition({ key, executor, argSchema, leaseSeconds: LEASE_MS / 1000 });
+  await stage.factory.definition({ key, executor, arg_schema: argSchema, lease_seconds: LEASE_MS / 1000 });
   const [provider] = await stage.database.query<{ id: string }>(
     "insert into app.providers (tenant_id, name, path) values ($1, 'files', $2) returning id",
     [stage.scope.tenantId, folder],

@@ -4,8 +4,8 @@ import { openStage } from "./stage";
 
 const stage = await openStage();
 await stage.define("counts", {
-  commandKey: "act",
-  argSchema: { type: "object", properties: { result: { type: "object", properties: { n: { type: "integer" } } } } },
+  command_key: "act",
+  arg_schema: { type: "object", properties: { result: { type: "object", properties: { n: { type: "integer" } } } } },
 });
 await stage.startScheduler();
 await stage.startWorker();
@@ -40,7 +40,7 @@ test("A-04 results pass from job to job, and a result that does not match fails 
   );
   expect([first?.status, second?.status, last?.status]).toEqual(["succeeded", "succeeded", "succeeded"]);
   expect(second).toMatchObject({ payload: { say: "it is seven", result: { n: 7 } }, result: { n: 7 } });
-  expect((await stage.attempts(String(second?.id)))[0]?.stdoutTail).toContain("it is seven");
+  expect((await stage.attempts(String(second?.id)))[0]?.stdout_tail).toContain("it is seven");
   expect(misfit).toMatchObject({ status: "dead_letter", errorType: "validation" });
   expect(never).toMatchObject({ status: "failed", errorType: "parent_failed" });
 });

@@ -11,11 +11,11 @@ function documented(): Record<string, ClassPolicy> {
       name,
       {
         retryable: again === "yes",
-        ...figure("delaySeconds", first),
+        ...figure("delay_seconds", first),
         ...figure("multiplier", factor),
-        ...figure("maxDelaySeconds", longest),
-        ...figure("maxAttempts", attempts),
-        ...figure("timeoutMultiplier", /limit ([\d.]+) times/.exec(cause ?? "")?.[1]),
+        ...figure("max_delay_seconds", longest),
+        ...figure("max_attempts", attempts),
+        ...figure("timeout_multiplier", /limit ([\d.]+) times/.exec(cause ?? "")?.[1]),
       },
     ]),
   );

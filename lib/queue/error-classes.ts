@@ -26,28 +26,28 @@ export type ErrorClass = RetryClass | "command_not_allowed" | "worker_lost";
 export interface ClassPolicy {
   /** False: the first such failure ends the run. */
   readonly retryable: boolean;
-  readonly delaySeconds?: number;
+  readonly delay_seconds?: number;
   readonly multiplier?: number;
-  readonly maxDelaySeconds?: number;
+  readonly max_delay_seconds?: number;
   /**
    * Attempts of a run, including the first, after which a failure of this class ends it; never more than the
    * job's own limit.
    */
-  readonly maxAttempts?: number;
+  readonly max_attempts?: number;
   /** Each timeout of the run multiplies the time limit by this factor. */
-  readonly timeoutMultiplier?: number;
+  readonly timeout_multiplier?: number;
 }
 
 const NEVER: ClassPolicy = { retryable: false };
 
 export const CLASS_POLICIES: Readonly<Record<ErrorClass, ClassPolicy>> = {
-  transient_network: { retryable: true, delaySeconds: 2, multiplier: 2, maxDelaySeconds: 300, maxAttempts: 6 },
-  rate_limit: { retryable: true, delaySeconds: 60, multiplier: 1.5, maxDelaySeconds: 3600, maxAttempts: 4 },
-  temporary_resource: { retryable: true, delaySeconds: 0, multiplier: 1, maxDelaySeconds: 60, maxAttempts: 4 },
-  timeout: { retryable: true, maxAttempts: 4, timeoutMultiplier: 1.5 },
-  database: { retryable: true, delaySeconds: 2, multiplier: 2, maxDelaySeconds: 300, maxAttempts: 6 },
-  internal: { retryable: true, delaySeconds: 5, multiplier: 2, maxDelaySeconds: 3600, maxAttempts: 3 },
-  unknown: { retryable: true, delaySeconds: 5, multiplier: 2, maxDelaySeconds: 3600, maxAttempts: 3 },
+  transient_network: { retryable: true, delay_seconds: 2, multiplier: 2, max_delay_seconds: 300, max_attempts: 6 },
+  rate_limit: { retryable: true, delay_seconds: 60, multiplier: 1.5, max_delay_seconds: 3600, max_attempts: 4 },
+  temporary_resource: { retryable: true, delay_seconds: 0, multiplier: 1, max_delay_seconds: 60, max_attempts: 4 },
+  timeout: { retryable: true, max_attempts: 4, timeout_multiplier: 1.5 },
+  database: { retryable: true, delay_seconds: 2, multiplier: 2, max_delay_seconds: 300, max_attempts: 6 },
+  internal: { retryable: true, delay_seconds: 5, multiplier: 2, max_delay_seconds: 3600, max_attempts: 3 },
+  unknown: { retryable: true, delay_seconds: 5, multiplier: 2, max_delay_seconds: 3600, max_attempts: 3 },
   validation: NEVER,
   authentication: NEVER,
   not_found: NEVER,

@@ -114,59 +114,59 @@ export interface WaitReason {
 
 export interface JobView {
   readonly id: string;
-  readonly tenantId: string;
-  readonly definitionId: string;
-  readonly definitionKey: string;
-  readonly definitionVersion: number;
+  readonly tenant_id: string;
+  readonly definition_id: string;
+  readonly definition_key: string;
+  readonly definition_version: number;
   readonly queue: string;
   readonly status: JobStatus;
   readonly source: JobSource;
-  readonly sourceRef: string | null;
+  readonly source_ref: string | null;
   readonly priority: number;
   /** Omitted (undefined) in lists. */
   readonly payload?: unknown;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly result?: unknown;
   readonly tags: readonly string[];
-  readonly dedupeKey: string | null;
-  readonly correlationId: string | null;
-  readonly parentJobId: string | null;
-  readonly retriedFromId: string | null;
+  readonly dedupe_key: string | null;
+  readonly correlation_id: string | null;
+  readonly parent_job_id: string | null;
+  readonly retried_from_id: string | null;
   /** The newest job that retried this one with another payload. Omitted (undefined) in lists. */
-  readonly retriedById?: string | null;
-  readonly scheduledFor: Date;
-  readonly queuedAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-  readonly expiresAt: Date | null;
-  readonly attemptCount: number;
-  readonly maxAttempts: number;
-  readonly runNo: number;
-  readonly timeoutSeconds: number;
-  readonly leaseExpiresAt: Date | null;
-  readonly claimedByWorker: string | null;
-  readonly cancelRequestedAt: Date | null;
+  readonly retried_by_id?: string | null;
+  readonly scheduled_for: Date;
+  readonly queued_at: Date;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly expires_at: Date | null;
+  readonly attempt_count: number;
+  readonly max_attempts: number;
+  readonly run_no: number;
+  readonly timeout_seconds: number;
+  readonly lease_expires_at: Date | null;
+  readonly claimed_by_worker: string | null;
+  readonly cancel_requested_at: Date | null;
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
-  readonly lastError: string | null;
-  readonly errorType: string | null;
-  readonly createdBy: string | null;
-  readonly waitReason: WaitReason | null;
+  readonly last_error: string | null;
+  readonly error_type: string | null;
+  readonly created_by: string | null;
+  readonly wait_reason: WaitReason | null;
 }
 
 export interface JobFilter {
   readonly status?: readonly JobStatus[];
   readonly source?: readonly JobSource[];
   readonly queue?: string;
-  readonly definitionKey?: string;
+  readonly definition_key?: string;
   readonly tag?: string;
-  readonly correlationId?: string;
-  readonly parentJobId?: string;
+  readonly correlation_id?: string;
+  readonly parent_job_id?: string;
   /** The job that was retried with another payload. */
-  readonly retriedFromId?: string;
+  readonly retried_from_id?: string;
   /** Inclusive. */
-  readonly createdAfter?: Date;
+  readonly created_after?: Date;
   /** Exclusive. */
-  readonly createdBefore?: Date;
+  readonly created_before?: Date;
   /** A job id, or the beginning of a definition key. */
   readonly q?: string;
 }
@@ -188,16 +188,16 @@ export interface JobPage {
 
 export interface JobSummary {
   readonly counts: Readonly<Record<JobStatus, number>>;
-  readonly oldestQueuedAgeSeconds: number | null;
-  readonly runningCount: number;
-  readonly asOf: Date;
+  readonly oldest_queued_age_seconds: number | null;
+  readonly running_count: number;
+  readonly as_of: Date;
 }
 
 export interface RetryPolicy {
   readonly strategy: RetryStrategy;
-  readonly delaySeconds: number;
+  readonly delay_seconds: number;
   readonly multiplier: number;
-  readonly maxDelaySeconds: number;
+  readonly max_delay_seconds: number;
   /** Share of the delay by which it may be longer or shorter, 0 to 1. */
   readonly jitter: number;
 }
@@ -213,39 +213,39 @@ export interface DefinitionView {
   readonly key: string;
   readonly description: string;
   readonly executor: Executor;
-  readonly commandKey: string | null;
+  readonly command_key: string | null;
   readonly queue: string;
-  readonly argSchema: Readonly<Record<string, unknown>>;
-  readonly timeoutSeconds: number;
-  readonly maxAttempts: number;
-  readonly leaseSeconds: number;
-  readonly killGraceSeconds: number;
+  readonly arg_schema: Readonly<Record<string, unknown>>;
+  readonly timeout_seconds: number;
+  readonly max_attempts: number;
+  readonly lease_seconds: number;
+  readonly kill_grace_seconds: number;
   readonly retry: RetrySettings;
-  readonly retryClasses: RetryClasses;
-  readonly deadLetter: boolean;
-  readonly isActive: boolean;
+  readonly retry_classes: RetryClasses;
+  readonly dead_letter: boolean;
+  readonly is_active: boolean;
   readonly version: number;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
+  readonly created_at: Date;
+  readonly updated_at: Date;
 }
 
 export interface DefinitionInput {
   readonly key: string;
   readonly description?: string;
   readonly executor?: Executor;
-  readonly commandKey?: string;
+  readonly command_key?: string;
   readonly queue?: string;
-  readonly argSchema?: Readonly<Record<string, unknown>>;
+  readonly arg_schema?: Readonly<Record<string, unknown>>;
   /** Null or omitted: the queue's setting, or the installation's. */
-  readonly timeoutSeconds?: number | null;
-  readonly maxAttempts?: number | null;
-  readonly leaseSeconds?: number;
-  readonly killGraceSeconds?: number;
+  readonly timeout_seconds?: number | null;
+  readonly max_attempts?: number | null;
+  readonly lease_seconds?: number;
+  readonly kill_grace_seconds?: number;
   readonly retry?: RetrySettings;
   /** Replaces the overrides of all classes. */
-  readonly retryClasses?: RetryClasses;
-  readonly deadLetter?: boolean;
-  readonly isActive?: boolean;
+  readonly retry_classes?: RetryClasses;
+  readonly dead_letter?: boolean;
+  readonly is_active?: boolean;
 }
 
 /** The fields that may change; the key never does. Every change that a job can notice increments `version`. */

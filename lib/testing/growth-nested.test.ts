@@ -168,12 +168,12 @@ const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
       newSettings(
         {
           label: text,
-          triggerType: "schedule",
-          definitionKey: text,
-          cronExpr: text,
+          trigger_type: "schedule",
+          definition_key: text,
+          cron_expr: text,
           timezone: text,
-          payloadTemplate: { a: text },
-          dedupeKeyTemplate: text,
+          payload_template: { a: text },
+          dedupe_key_template: text,
         },
         SURROUNDINGS,
       ),
@@ -182,11 +182,11 @@ const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
       newSettings(
         {
           label: text,
-          triggerType: "event",
-          definitionKey: text,
-          eventName: text,
+          trigger_type: "event",
+          definition_key: text,
+          event_name: text,
           condition: text,
-          payloadTemplate: keyed(text),
+          payload_template: keyed(text),
         },
         SURROUNDINGS,
       ),

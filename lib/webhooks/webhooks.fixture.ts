@@ -33,10 +33,10 @@ export async function webhookStage(database: TestDatabase) {
   await make.definition({
     key: "deliver-webhook",
     executor: "webhook",
-    argSchema: builtin?.arg_schema ?? {},
-    maxAttempts: builtin?.max_attempts ?? 0,
+    arg_schema: builtin?.arg_schema ?? {},
+    max_attempts: builtin?.max_attempts ?? 0,
     retry: builtin?.retry ?? {},
-    retryClasses: builtin?.retry_classes ?? {},
+    retry_classes: builtin?.retry_classes ?? {},
   });
   const receiver = await startReceiver();
 

@@ -49,7 +49,7 @@ function sourceOf(runtime: ApiRuntime): FeedSource {
 
 function toChange(job: JobView): JobUpdate {
   // A change contains no error, so there is nothing to mask.
-  const row = serializeJobRow({ ...job, lastError: null });
+  const row = serializeJobRow({ ...job, last_error: null });
   return {
     id: row.id,
     status: row.status,

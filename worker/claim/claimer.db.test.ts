@@ -198,7 +198,7 @@ describe("a claimer", () => {
 
   test("OPS-08 spends no attempt of a definition whose command it does not have", async () => {
     const scope = await make.tenant();
-    const [old, added] = [await make.definition({ commandKey: "old" }), await make.definition({ commandKey: "added" })];
+    const [old, added] = [await make.definition({ command_key: "old" }), await make.definition({ command_key: "added" })];
     const [unknown = ""] = await enqueue(scope, 1, { definitionKey: added.key });
     await enqueue(scope, 1, { definitionKey: old.key });
     await startClaimer({ places: 5, commands: ["old"] });
@@ -206,7 +206,7 @@ describe("a claimer", () => {
     await nextPolls(2);
     expect(claimed).toHaveLength(1);
     const job = await getJob(make.web, scope, unknown);
-    expect([job?.status, job?.attemptCount]).toEqual(["queued", 0]);
+    expect([job?.status, job?.attempt_count]).toEqual(["queued", 0]);
     expect(await listAttempts(make.web, scope, unknown)).toEqual([]);
   });
 
@@ -230,7 +230,7 @@ describe("a claimer", () => {
   test("claims the next job under a limit as soon as a job ends", async () => {
     const scope = await make.tenant();
     const { key } = await make.definition();
-    await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 2 });
+    await createLimit(make.platform, { scope: "definition", definition_key: key, max_running: 2 });
     await enqueue(scope, 6, { definitionKey: key });
     const { claimer } = await startClaimer({ places: 5 });
     await waitFor(() => claimed.length === 2);
@@ -245,7 +245,7 @@ describe("a claimer", () => {
   test("claims the next job under a limit also when a job ends during a claim that does not count it", async () => {
     const scope = await make.tenant();
     const { key } = await make.definition();
-    await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 1 });
+    await createLimit(make.platform, { scope: "definition", definition_key: key, max_running: 1 });
     await enqueue(scope, 2, { definitionKey: key });
     let answer: (() => void) | undefined;
     let isAsked = false;
@@ -274,7 +274,7 @@ describe("a claimer", () => {
   test("starts the next job under a rate limit when it is due, without a poll", async () => {
     const scope = await make.tenant();
     const { key } = await make.definition();
-    await createLimit(make.platform, { scope: "definition", definitionKey: key, startsPerSecond: 20, burst: 1 });
+    await createLimit(make.platform, { scope: "definition", definition_key: key, starts_per_second: 20, burst: 1 });
     await enqueue(scope, 10, { definitionKey: key });
     await startClaimer({ places: 10 });
     await waitFor(() => claimed.length === 1);

@@ -6,8 +6,8 @@ import { Supported } from "./supported";
 const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
-await make.definition({ key: "by-command", commandKey: "known" });
-await make.definition({ key: "by-unknown-command", commandKey: "unknown" });
+await make.definition({ key: "by-command", command_key: "known" });
+await make.definition({ key: "by-unknown-command", command_key: "unknown" });
 await make.definition({ key: "by-handler", executor: "handler" });
 await make.definition({ key: "by-remote-worker", executor: "remote" });
 

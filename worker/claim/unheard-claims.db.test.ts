@@ -38,7 +38,7 @@ test("LEASE-31 jobs of a claim whose answer was lost are released unspent, even 
   for (const id of lost) {
     const job = await getJob(make.web, scope, id);
     const attempts = await listAttempts(make.web, scope, id);
-    expect([job?.status, job?.attemptCount, attempts?.map(({ status }) => status)]).toEqual([
+    expect([job?.status, job?.attempt_count, attempts?.map(({ status }) => status)]).toEqual([
       "queued",
       0,
       ["released"],

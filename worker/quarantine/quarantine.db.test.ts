@@ -31,8 +31,8 @@ let runner: Runner;
 beforeAll(async () => {
   vi.stubEnv("LEASEHOLD_HOME", path.join(folder, "home"));
   vi.stubEnv("COMMANDS_FILE", path.resolve("e2e/processes/commands/commands.json"));
-  await make.definition({ key: "quick", commandKey: "quick" });
-  await make.definition({ key: "harm", executor: "handler", killGraceSeconds: 1, maxAttempts: 3 });
+  await make.definition({ key: "quick", command_key: "quick" });
+  await make.definition({ key: "harm", executor: "handler", kill_grace_seconds: 1, max_attempts: 3 });
   await build({
     entryPoints: ["worker/quarantine/quarantine.entry.ts"],
     outdir: folder,
@@ -88,8 +88,8 @@ describe("the handler of a job whose run has lost a lease runs in its own proces
     runner.take([neighbour, poison], processClock());
     await waitFor(() => runner.count === 1, WITHIN);
     const ended = await view(poison.jobId);
-    expect([ended?.status, ended?.attemptCount, ended?.errorType]).toEqual(["queued", 1, "worker_lost"]);
-    expect(ended?.lastError).toMatch(reason);
+    expect([ended?.status, ended?.attempt_count, ended?.error_type]).toEqual(["queued", 1, "worker_lost"]);
+    expect(ended?.last_error).toMatch(reason);
     underWay[0]?.end();
     await waitFor(() => runner.count === 0);
     expect((await view(neighbour.jobId))?.status).toBe("succeeded");
@@ -102,7 +102,7 @@ describe("the handler of a job whose run has lost a lease runs in its own proces
       runner.take([job], processClock());
       await waitFor(() => runner.count === 0, WITHIN);
       const ended = await view(job.jobId);
-      expect([ended?.status, ended?.attemptCount]).toEqual(["succeeded", 1]);
+      expect([ended?.status, ended?.attempt_count]).toEqual(["succeeded", 1]);
       expect(await stage.logsOf(job.jobId)).toEqual([`attempt ${job.leaseNo}: fine`]);
       results.push(pidOf(ended));
     }

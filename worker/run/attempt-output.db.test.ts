@@ -82,7 +82,7 @@ describe("live output of an attempt", () => {
     const attempt = async (tails: boolean) => (await listAttempts(make.web, scope, job.jobId, { tails }))?.[0];
     await waitFor(async () => (await attempt(false))?.progress !== null);
     expect(await attempt(false)).toMatchObject({ status: "running", pid: 4711, stdoutTail: null, stderrTail: null });
-    const { stdoutTail, ...others } = (await attempt(true)) ?? {};
+    const { stdout_tail: stdoutTail, ...others } = (await attempt(true)) ?? {};
     expect(stdoutTail).toBe(`${"a".repeat(46_607)}${"b".repeat(150_000)}c`);
     expect(others).toMatchObject({
       stderrTail: "warning\nwarning\nwarning\n",
@@ -122,7 +122,7 @@ describe("live output of an attempt", () => {
       output.write({ stream: "log", level, body: level, context: { of: level } });
     await output.end();
     const lines = (await readLogs(make.web, scope, job.jobId))?.lines ?? [];
-    expect(lines.map(({ attemptNo, level, body, context }) => [attemptNo, level, body, context])).toEqual(
+    expect(lines.map(({ attempt_no: attemptNo, level, body, context }) => [attemptNo, level, body, context])).toEqual(
       ["debug", "info", "warn", "error"].map((level) => [job.leaseNo, level, level, { of: level }]),
     );
   });

@@ -68,7 +68,7 @@ const lapse = (jobs: readonly JobInFlight[]) =>
   ]);
 const rescue = () => rescueExpiredLeases(make.scheduler, { limit: 1000, random: () => 0 });
 const spent = (all: readonly { readonly job: ClaimedJob }[]) =>
-  Promise.all(all.map(async ({ job }) => (await getJob(make.web, scope, job.jobId))?.attemptCount));
+  Promise.all(all.map(async ({ job }) => (await getJob(make.web, scope, job.jobId))?.attempt_count));
 const beginAll = (all: readonly JobInFlight[]) => Promise.all(all.map((held) => starts.begin(held)));
 
 beforeEach(async () => {

@@ -72,10 +72,10 @@ const attempts = async (jobId: string) => ((await listAttempts(make.web, scope, 
 test("a snooze delays the job as requested without spending an attempt", async () => {
   const jobId = await ran((ctx) => ctx.snooze(3600, "the library is closed"));
   const job = await read(jobId);
-  expect([job.status, job.attemptCount]).toEqual(["queued", 0]);
+  expect([job.status, job.attempt_count]).toEqual(["queued", 0]);
   const [first] = await attempts(jobId);
-  expect([first?.status, first?.errorType, first?.errorText]).toEqual(["snoozed", null, "the library is closed"]);
-  const waitMs = (first?.retryAt?.getTime() ?? 0) - (first?.finishedAt?.getTime() ?? 0);
+  expect([first?.status, first?.error_type, first?.error_text]).toEqual(["snoozed", null, "the library is closed"]);
+  const waitMs = (first?.retry_at?.getTime() ?? 0) - (first?.finished_at?.getTime() ?? 0);
   expect(Math.abs(waitMs - 3_600_000)).toBeLessThan(5000);
   await database.query("update app.live_jobs set snoozes = 1000 where job_id = $1", [jobId]);
   await attempt(jobId);
@@ -96,10 +96,10 @@ test("an unexpected error shows the stack of a tenant's own handler; a built-in 
   };
   logged.length = 0;
   const own = await ran(broken);
-  expect((await read(own)).lastError).toBe("cannot read it\n    at f (jobs/handlers/x.ts:1:2)");
+  expect((await read(own)).last_error).toBe("cannot read it\n    at f (jobs/handlers/x.ts:1:2)");
   expect(logged).toEqual([]);
   const shipped = await ran(broken, { isShipped: true });
-  expect((await read(shipped)).lastError).toBe("cannot read it");
+  expect((await read(shipped)).last_error).toBe("cannot read it");
   const stack = expect.stringMatching(
     /^TypeError: cannot read it\n.*jobs\/handlers\/x\.ts:1:2\).*\n.*worker\/run\/run-attempt/,
   );
@@ -132,15 +132,15 @@ test("G-04 children are enqueued with the success, with the parent's correlation
   const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: key, payload: { from: ctx.jobId } }), {
     correlationId: "order-7",
   });
-  const { jobs } = await listJobs(make.web, scope, { parentJobId: jobId }, { limit: 10 });
+  const { jobs } = await listJobs(make.web, scope, { parent_job_id: jobId }, { limit: 10 });
   expect(jobs).toMatchObject([{ definitionKey: key, correlationId: "order-7", source: "system", status: "queued" }]);
 });
 
 test("G-04 a refused child fails the attempt with the reason", async () => {
   const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: "no-such-definition" }));
   const job = await read(jobId);
-  expect([job.status, job.errorType]).toEqual(["dead_letter", "validation"]);
-  expect(job.lastError).toContain("Definition not found");
+  expect([job.status, job.error_type]).toEqual(["dead_letter", "validation"]);
+  expect(job.last_error).toContain("Definition not found");
 });
 
 test("Z-05 a handler publishes an event once per run, with the job's correlation id, one level deeper than the job", async () => {
@@ -190,8 +190,8 @@ test.each<[string, (ctx: HandlerContext<unknown>, definitionKey: string) => unkn
       { maxAttempts: 1 },
     );
     const job = await read(jobId);
-    expect([job.status, job.attemptCount, job.waitReason?.code]).toEqual(["queued", 0, "suspended"]);
-    expect((await attempts(jobId)).map(({ status, errorText }) => [status, errorText])).toEqual([
+    expect([job.status, job.attempt_count, job.wait_reason?.code]).toEqual(["queued", 0, "suspended"]);
+    expect((await attempts(jobId)).map(({ status, error_text: errorText }) => [status, errorText])).toEqual([
       ["released", expect.stringContaining("suspended")],
     ]);
     const made = () =>
@@ -209,7 +209,7 @@ test.each<[string, (ctx: HandlerContext<unknown>, definitionKey: string) => unkn
 test("an invalid event fails its job permanently and stores nothing", async () => {
   const jobId = await ran(async (ctx) => ctx.publishEvent({ name: "no name" }));
   const job = await read(jobId);
-  expect([job.status, job.errorType]).toEqual(["dead_letter", "internal"]);
-  expect(job.lastError).toContain("cannot be published");
+  expect([job.status, job.error_type]).toEqual(["dead_letter", "internal"]);
+  expect(job.last_error).toContain("cannot be published");
   expect(await database.query("select 1 from app.events where caused_by_job_id = $1", [jobId])).toEqual([]);
 });

@@ -72,7 +72,7 @@ describe("a runner with more jobs than slots", () => {
   test("releases jobs that waited too long, unspent and not begun", async () => {
     await waitFor(() => runner.count === 1);
     const job = await getJob(make.web, scope, jobs[1]?.jobId ?? "");
-    expect([job?.status, job?.attemptCount, job?.startedAt]).toEqual(["queued", 0, null]);
+    expect([job?.status, job?.attempt_count, job?.started_at]).toEqual(["queued", 0, null]);
     underWay[0]?.end();
     await waitFor(() => runner.count === 0);
     expect(underWay).toHaveLength(1);
@@ -123,7 +123,7 @@ describe("a runner with more jobs than slots", () => {
     tell.get(leaseNo)?.("lost");
     await waitFor(() => runner.count === 1);
     expect(await spentOn(jobId)).toEqual(UNSPENT);
-    expect((await getJob(make.web, scope, jobId))?.startedAt).toBeNull();
+    expect((await getJob(make.web, scope, jobId))?.started_at).toBeNull();
     underWay[0]?.end();
     await waitFor(() => runner.count === 0);
     expect(underWay).toHaveLength(1);

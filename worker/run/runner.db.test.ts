@@ -163,7 +163,7 @@ describe("a runner", () => {
     await database.query('update app.jobs set payload = \'{"n": "two"}\' where id = $1', [spoilt.id]);
     await updateDefinition(make.platform, scope.actor, {
       id: definition.id,
-      patch: { argSchema: { type: "object", required: ["more"], properties: { more: { type: "string" } } } },
+      patch: { arg_schema: { type: "object", required: ["more"], properties: { more: { type: "string" } } } },
     });
     runner.take(await make.claim("the-runner"), processClock());
     await waitFor(() => underWay.length === 1);
@@ -171,7 +171,7 @@ describe("a runner", () => {
     await waitFor(() => runner.count === 0);
     expect(await statusOf(waiting.id)).toBe("succeeded");
     const failed = await getJob(make.web, scope, spoilt.id);
-    expect([failed?.status, failed?.errorType, failed?.attemptCount]).toEqual(["dead_letter", "validation", 1]);
-    expect(failed?.lastError).toContain("/n");
+    expect([failed?.status, failed?.error_type, failed?.attempt_count]).toEqual(["dead_letter", "validation", 1]);
+    expect(failed?.last_error).toContain("/n");
   });
 });

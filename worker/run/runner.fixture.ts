@@ -34,8 +34,8 @@ export async function runnerStage(database: TestDatabase) {
   const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
   const { key, id: definitionId } = await make.definition({
     executor: "handler",
-    killGraceSeconds: 60,
-    argSchema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: false },
+    kill_grace_seconds: 60,
+    arg_schema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: false },
   });
   const underWay: UnderWay[] = [];
   /** Sends a lease event, as the lease thread would, by attempt. */
@@ -87,7 +87,7 @@ export async function runnerStage(database: TestDatabase) {
     claimAgain((await make.job(scope, { definitionKey: key, payload })).id);
   const statuses = async (jobId: string) =>
     ((await listAttempts(make.web, scope, jobId, { limit: 500, tails: true })) ?? [])
-      .toSorted((a, b) => a.attemptNo - b.attemptNo)
+      .toSorted((a, b) => a.attempt_no - b.attempt_no)
       .map((a) => a.status);
 
   return {
@@ -106,7 +106,7 @@ export async function runnerStage(database: TestDatabase) {
     /** The job's status, the attempts that count, and how each ended. */
     spentOn: async (jobId: string) => {
       const job = await getJob(make.web, scope, jobId);
-      return [job?.status, job?.attemptCount, ...(await statuses(jobId))];
+      return [job?.status, job?.attempt_count, ...(await statuses(jobId))];
     },
     /** Clears the attempts of the previous test. */
     reset: () => {

@@ -57,7 +57,7 @@ function headersOf({ name, sha256 }: ArtifactView): Record<string, string> {
   };
 }
 
-const shownType = ({ contentType }: ArtifactView): string =>
+const shownType = ({ content_type: contentType }: ArtifactView): string =>
   HARMLESS.test(contentType) ? contentType : "application/octet-stream";
 
 /** Returns the file name for old clients and, exactly, for clients that support RFC 5987. */

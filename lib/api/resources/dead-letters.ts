@@ -28,9 +28,9 @@ export function serializeDeadLetter(letter: DeadLetterView): DeadLetter {
     id: letter.job.id,
     status: letter.status,
     note: letter.note,
-    changed_at: letter.changedAt?.toISOString() ?? null,
-    changed_by: letter.changedBy,
-    retried_by_id: letter.retriedById,
+    changed_at: letter.changed_at?.toISOString() ?? null,
+    changed_by: letter.changed_by,
+    retried_by_id: letter.retried_by_id,
     job: serializeJobRow(letter.job),
   };
 }
@@ -43,10 +43,10 @@ export function serializeJobEvent(event: JobEventView): JobEvent {
   return {
     at: event.at.toISOString(),
     action: event.action,
-    from_status: event.from,
-    to_status: event.to,
+    from_status: event.from_status,
+    to_status: event.to_status,
     note: event.note,
-    actor_kind: event.actorKind,
+    actor_kind: event.actor_kind,
     actor: event.actor,
   };
 }

@@ -72,10 +72,10 @@ export function testRequest(body: z.output<typeof testTriggersBody>): TestReques
 }
 
 export function serializePublished(event: PublishedEvent): Published {
-  return { ...summary(event), duplicate: event.duplicate, job_ids: [...event.jobIds] };
+  return { ...summary(event), duplicate: event.duplicate, job_ids: [...event.job_ids] };
 }
 
-export function serializeReplayed({ id, considered, matched, started, reason, jobIds }: ReplayedEvent): ReplayedBody {
+export function serializeReplayed({ id, considered_count: considered, matched_count: matched, started_count: started, reason, job_ids: jobIds }: ReplayedEvent): ReplayedBody {
   return {
     id,
     considered_count: considered,
@@ -90,12 +90,12 @@ function summary(event: Omit<PublishedEvent, "duplicate" | "jobIds">) {
   return {
     id: event.id,
     name: event.name,
-    producer_id: event.producerId,
-    received_at: event.receivedAt.toISOString(),
+    producer_id: event.producer_id,
+    received_at: event.received_at.toISOString(),
     status: event.status,
-    considered_count: event.considered,
-    matched_count: event.matched,
-    started_count: event.started,
+    considered_count: event.considered_count,
+    matched_count: event.matched_count,
+    started_count: event.started_count,
     reason: event.reason,
   };
 }
@@ -104,9 +104,9 @@ export function serializeEventRow(event: EventView): EventRow {
   return {
     ...summary(event),
     source: event.source,
-    correlation_id: event.correlationId,
+    correlation_id: event.correlation_id,
     depth: event.depth,
-    caused_by_job_id: event.causedByJobId,
+    caused_by_job_id: event.caused_by_job_id,
     firings: event.firings.map(serializeFiring),
   };
 }
@@ -114,14 +114,14 @@ export function serializeEventRow(event: EventView): EventRow {
 function serializeFiring(firing: EventFiring): EventFiringBody {
   return {
     id: firing.id,
-    trigger_id: firing.triggerId,
-    trigger_label: firing.triggerLabel,
+    trigger_id: firing.trigger_id,
+    trigger_label: firing.trigger_label,
     outcome: firing.outcome,
     reason: firing.reason,
     detail: firing.detail,
-    job_id: firing.jobId,
-    job_status: firing.jobStatus,
-    definition_key: firing.definitionKey,
+    job_id: firing.job_id,
+    job_status: firing.job_status,
+    definition_key: firing.definition_key,
   };
 }
 
@@ -134,13 +134,13 @@ export function serializeEvent(event: EventDetail, permissions: readonly TenantP
     ...serializeEventRow(event),
     data: isShown ? event.data : {},
     misses: event.misses.map((miss) => ({
-      trigger_id: miss.triggerId,
-      trigger_label: miss.triggerLabel,
+      trigger_id: miss.trigger_id,
+      trigger_label: miss.trigger_label,
       reason: miss.reason,
       part: miss.part,
       detail: miss.detail,
     })),
-    replays: event.replays.map(({ at, actorKind, actor, detail }) => ({
+    replays: event.replays.map(({ at, actor_kind: actorKind, actor, detail }) => ({
       at: at.toISOString(),
       actor_kind: actorKind,
       actor,
@@ -154,24 +154,24 @@ export function serializeTests({ results, ...counts }: TriggerTests): TriggerTes
     events: counts.events,
     considered: counts.considered,
     matched: counts.matched,
-    would_start: counts.wouldStart,
+    would_start: counts.would_start,
     data: results.map((result) => ({
-      event_id: result.eventId,
-      event_name: result.eventName,
-      received_at: result.receivedAt?.toISOString() ?? null,
-      trigger_id: result.triggerId,
-      trigger_label: result.triggerLabel,
+      event_id: result.event_id,
+      event_name: result.event_name,
+      received_at: result.received_at?.toISOString() ?? null,
+      trigger_id: result.trigger_id,
+      trigger_label: result.trigger_label,
       matched: result.matched,
       mismatch: result.mismatch,
       parts: result.parts.map((part) => ({ ...part })),
       verdict: result.verdict,
       payload: result.payload,
-      payload_omitted: result.payloadOmitted,
+      payload_omitted: result.payload_omitted,
       problems: result.problems.map((problem) => ({ ...problem })),
       dedupe: result.dedupe && {
         key: result.dedupe.key,
-        window_seconds: result.dedupe.windowSeconds,
-        held_by_job_id: result.dedupe.heldByJobId,
+        window_seconds: result.dedupe.window_seconds,
+        held_by_job_id: result.dedupe.held_by_job_id,
       },
     })),
   };

@@ -41,27 +41,27 @@ export function serializeJobAction(action: BulkActionView): JobAction {
     id: action.id,
     action: action.action,
     priority: action.priority ?? null,
-    scheduled_for: action.scheduledFor?.toISOString() ?? null,
+    scheduled_for: action.scheduled_for?.toISOString() ?? null,
     filter: serializeTarget(action.target),
     status: action.status,
-    stop_reason: action.stopReason,
+    stop_reason: action.stop_reason,
     total: action.total,
-    total_relation: relation(action.totalIsExact),
+    total_relation: relation(action.total_is_exact),
     done: action.done,
     skipped: action.skipped,
     failed: action.failed,
     created_by: { kind: action.actor.kind, email: action.actor.email },
-    created_at: action.createdAt.toISOString(),
-    started_at: action.startedAt?.toISOString() ?? null,
-    finished_at: action.finishedAt?.toISOString() ?? null,
-    abort_requested_at: action.abortRequestedAt?.toISOString() ?? null,
+    created_at: action.created_at.toISOString(),
+    started_at: action.started_at?.toISOString() ?? null,
+    finished_at: action.finished_at?.toISOString() ?? null,
+    abort_requested_at: action.abort_requested_at?.toISOString() ?? null,
   };
 }
 
 function serializeTarget(target: BulkTarget): Record<string, unknown> | null {
   if ("jobIds" in target) return null;
   if ("filter" in target) return serializeFilter(target.filter);
-  const { status, definitionKey, errorType } = target.deadLetters;
+  const { status, definition_key: definitionKey, error_type: errorType } = target.deadLetters;
   return { dead_letters: defined({ status, definition_key: definitionKey, error_type: errorType }) };
 }
 
@@ -70,11 +70,11 @@ function serializeFilter(filter: JobFilter): JobActionFilter {
     status: filter.status && [...filter.status],
     source: filter.source?.[0],
     queue: filter.queue,
-    definition_key: filter.definitionKey,
+    definition_key: filter.definition_key,
     tag: filter.tag,
-    correlation_id: filter.correlationId,
-    created_after: filter.createdAfter?.toISOString(),
-    created_before: filter.createdBefore?.toISOString(),
+    correlation_id: filter.correlation_id,
+    created_after: filter.created_after?.toISOString(),
+    created_before: filter.created_before?.toISOString(),
     q: filter.q,
   });
 }

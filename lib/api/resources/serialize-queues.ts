@@ -9,11 +9,11 @@ export function serializeTenantQueue(queue: QueueView): TenantQueue {
   return {
     name: queue.name,
     description: queue.description,
-    default_priority: queue.defaultPriority,
-    timeout_seconds: queue.timeoutSeconds,
-    max_attempts: queue.maxAttempts,
-    retry_delay_seconds: queue.retryDelaySeconds,
-    retry_multiplier: queue.retryMultiplier,
+    default_priority: queue.default_priority,
+    timeout_seconds: queue.timeout_seconds,
+    max_attempts: queue.max_attempts,
+    retry_delay_seconds: queue.retry_delay_seconds,
+    retry_multiplier: queue.retry_multiplier,
     pause: pause && {
       scope: pause.scope,
       reason: pause.reason,
@@ -28,9 +28,9 @@ export function serializeQueue(queue: QueueView): Queue {
     id: queue.id,
     ...serializeTenantQueue(queue),
     weight: queue.weight,
-    is_active: queue.isActive,
-    created_at: queue.createdAt.toISOString(),
-    updated_at: queue.updatedAt.toISOString(),
+    is_active: queue.is_active,
+    created_at: queue.created_at.toISOString(),
+    updated_at: queue.updated_at.toISOString(),
   };
 }
 
@@ -39,18 +39,18 @@ export function serializePause(pause: PauseView): Pause {
     id: pause.id,
     scope: pause.scope,
     queue: pause.queue,
-    definition_key: pause.definitionKey,
+    definition_key: pause.definition_key,
     tenant: pause.tenant,
     reason: pause.reason,
     since: pause.since.toISOString(),
     until: isoOrNull(pause.until),
-    paused_by: pause.pausedBy,
+    paused_by: pause.paused_by,
   };
 }
 
 /** Returns the audit entry of a pause. */
 export function pauseChange(action: "pause.set" | "pause.ended", pause: PauseView) {
-  const { id, scope, queue, definitionKey, tenant, until } = pause;
+  const { id, scope, queue, definition_key: definitionKey, tenant, until } = pause;
   const detail = { scope, queue, definition_key: definitionKey, tenant, until: isoOrNull(until) };
   return { action, objectKind: "pause", objectId: id, detail };
 }
@@ -60,21 +60,21 @@ export function serializeLimit(limit: LimitView): Limit {
     id: limit.id,
     scope: limit.scope,
     queue: limit.queue,
-    definition_key: limit.definitionKey,
+    definition_key: limit.definition_key,
     tenant: limit.tenant,
-    max_running: limit.maxRunning,
-    starts_per_second: limit.startsPerSecond,
+    max_running: limit.max_running,
+    starts_per_second: limit.starts_per_second,
     burst: limit.burst,
-    limited_at: isoOrNull(limit.limitedAt),
-    limited_by: limit.limitedBy,
-    created_at: limit.createdAt.toISOString(),
-    updated_at: limit.updatedAt.toISOString(),
+    limited_at: isoOrNull(limit.limited_at),
+    limited_by: limit.limited_by,
+    created_at: limit.created_at.toISOString(),
+    updated_at: limit.updated_at.toISOString(),
   };
 }
 
 /** Returns the audit entry of a limit. */
 export function limitChange(action: "limit.created" | "limit.changed" | "limit.deleted", limit: LimitView) {
-  const { id, scope, queue, definitionKey, tenant, maxRunning, startsPerSecond, burst } = limit;
+  const { id, scope, queue, definition_key: definitionKey, tenant, max_running: maxRunning, starts_per_second: startsPerSecond, burst } = limit;
   const numbers = { max_running: maxRunning, starts_per_second: startsPerSecond, burst };
   const detail = { scope, queue, definition_key: definitionKey, tenant, ...numbers };
   return { action, objectKind: "limit", objectId: String(id), detail };

@@ -41,44 +41,44 @@ const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 export function serializeJobRow(job: JobView): JobRow {
   return {
     id: job.id,
-    tenant_id: job.tenantId,
-    definition_id: job.definitionId,
-    definition_key: job.definitionKey,
-    definition_version: job.definitionVersion,
+    tenant_id: job.tenant_id,
+    definition_id: job.definition_id,
+    definition_key: job.definition_key,
+    definition_version: job.definition_version,
     queue: job.queue,
     status: job.status,
     source: job.source,
-    source_ref: job.sourceRef,
+    source_ref: job.source_ref,
     priority: job.priority,
     tags: [...job.tags],
-    dedupe_key: job.dedupeKey,
-    correlation_id: job.correlationId,
-    parent_job_id: job.parentJobId,
-    retried_from_id: job.retriedFromId,
-    scheduled_for: iso(job.scheduledFor),
-    queued_at: iso(job.queuedAt),
-    started_at: isoOrNull(job.startedAt),
-    finished_at: isoOrNull(job.finishedAt),
-    expires_at: isoOrNull(job.expiresAt),
-    attempt_count: job.attemptCount,
-    max_attempts: job.maxAttempts,
-    run_no: job.runNo,
-    timeout_seconds: job.timeoutSeconds,
-    lease_expires_at: isoOrNull(job.leaseExpiresAt),
-    claimed_by_worker: job.claimedByWorker,
-    cancel_requested_at: isoOrNull(job.cancelRequestedAt),
+    dedupe_key: job.dedupe_key,
+    correlation_id: job.correlation_id,
+    parent_job_id: job.parent_job_id,
+    retried_from_id: job.retried_from_id,
+    scheduled_for: iso(job.scheduled_for),
+    queued_at: iso(job.queued_at),
+    started_at: isoOrNull(job.started_at),
+    finished_at: isoOrNull(job.finished_at),
+    expires_at: isoOrNull(job.expires_at),
+    attempt_count: job.attempt_count,
+    max_attempts: job.max_attempts,
+    run_no: job.run_no,
+    timeout_seconds: job.timeout_seconds,
+    lease_expires_at: isoOrNull(job.lease_expires_at),
+    claimed_by_worker: job.claimed_by_worker,
+    cancel_requested_at: isoOrNull(job.cancel_requested_at),
     progress: job.progress,
-    last_error: maskShown(job.lastError),
-    error_type: job.errorType,
-    created_by: job.createdBy,
-    wait_reason: job.waitReason && waitReason(job.waitReason),
+    last_error: maskShown(job.last_error),
+    error_type: job.error_type,
+    created_by: job.created_by,
+    wait_reason: job.wait_reason && waitReason(job.wait_reason),
   };
 }
 
 /** Serializes a list of jobs in turns, because 200 errors of 16 KiB take long to mask. */
 export const serializeJobRows = (jobs: readonly JobView[]): Promise<JobRow[]> => mapInTurns(jobs, serializeJobRow);
 
-function waitReason({ code, detail, until }: NonNullable<JobView["waitReason"]>) {
+function waitReason({ code, detail, until }: NonNullable<JobView["wait_reason"]>) {
   return { code, detail, ...(until ? { until: iso(until) } : {}) };
 }
 
@@ -89,7 +89,7 @@ export function serializeJob(job: JobView): Job {
     payload: job.payload ?? null,
     metadata: job.metadata ?? {},
     result: job.result ?? null,
-    retried_by_id: job.retriedById ?? null,
+    retried_by_id: job.retried_by_id ?? null,
   };
 }
 
@@ -107,22 +107,22 @@ export function serializeEnqueued(job: Enqueued) {
 }
 
 const serializeEdge = (edge: DependencyView): DependencyEdge => ({
-  job_id: edge.jobId,
-  edge_no: edge.edgeNo,
-  definition_key: edge.definitionKey,
+  job_id: edge.job_id,
+  edge_no: edge.edge_no,
+  definition_key: edge.definition_key,
   status: edge.status,
   type: edge.type,
   condition: edge.condition,
   as: edge.as,
   state: edge.state,
-  on_parent_failure: edge.onParentFailure,
+  on_parent_failure: edge.on_parent_failure,
 });
 
 export function serializeDependencies(view: DependenciesView): JobDependencies {
   return {
     parents: view.parents.map(serializeEdge),
     children: view.children.map(serializeEdge),
-    has_more_children: view.hasMoreChildren,
+    has_more_children: view.has_more_children,
   };
 }
 
@@ -135,9 +135,9 @@ export async function serializeAttempts(attempts: readonly AttemptView[]): Promi
   };
   const all: Attempt[] = [];
   for (const attempt of attempts) {
-    const error_text = await masked(attempt.errorText);
-    const stdout_tail = await masked(attempt.stdoutTail);
-    all.push(serializeAttempt(attempt, { error_text, stdout_tail, stderr_tail: await masked(attempt.stderrTail) }));
+    const error_text = await masked(attempt.error_text);
+    const stdout_tail = await masked(attempt.stdout_tail);
+    all.push(serializeAttempt(attempt, { error_text, stdout_tail, stderr_tail: await masked(attempt.stderr_tail) }));
   }
   await turns.next();
   return all;
@@ -147,27 +147,27 @@ type MaskedTexts = Pick<Attempt, "error_text" | "stdout_tail" | "stderr_tail">;
 
 function serializeAttempt(attempt: AttemptView, texts: MaskedTexts): Attempt {
   return {
-    id: `${attempt.jobId}:${attempt.attemptNo}`,
-    job_id: attempt.jobId,
-    attempt_no: attempt.attemptNo,
-    run_no: attempt.runNo,
-    worker_id: attempt.workerId,
+    id: `${attempt.job_id}:${attempt.attempt_no}`,
+    job_id: attempt.job_id,
+    attempt_no: attempt.attempt_no,
+    run_no: attempt.run_no,
+    worker_id: attempt.worker_id,
     status: attempt.status,
-    claimed_at: isoOrNull(attempt.claimedAt),
-    started_at: isoOrNull(attempt.startedAt),
-    finished_at: isoOrNull(attempt.finishedAt),
-    duration_ms: attempt.durationMs,
+    claimed_at: isoOrNull(attempt.claimed_at),
+    started_at: isoOrNull(attempt.started_at),
+    finished_at: isoOrNull(attempt.finished_at),
+    duration_ms: attempt.duration_ms,
     pid: attempt.pid,
-    exit_code: attempt.exitCode,
+    exit_code: attempt.exit_code,
     signal: attempt.signal,
-    error_type: attempt.errorType,
+    error_type: attempt.error_type,
     ...texts,
-    stdout_bytes: attempt.stdoutBytes,
-    stderr_bytes: attempt.stderrBytes,
-    dropped_bytes: attempt.droppedBytes,
-    cpu_ms: attempt.cpuMs,
-    peak_rss_bytes: attempt.peakRssBytes,
-    retry_at: isoOrNull(attempt.retryAt),
+    stdout_bytes: attempt.stdout_bytes,
+    stderr_bytes: attempt.stderr_bytes,
+    dropped_bytes: attempt.dropped_bytes,
+    cpu_ms: attempt.cpu_ms,
+    peak_rss_bytes: attempt.peak_rss_bytes,
+    retry_at: isoOrNull(attempt.retry_at),
     progress: attempt.progress,
   };
 }
@@ -175,7 +175,7 @@ function serializeAttempt(attempt: AttemptView, texts: MaskedTexts): Attempt {
 function serializeLogLine(line: LogLine): LogEntry {
   const { seq, stream, level } = line;
   const body = maskGuesses(line.body);
-  return { attempt_no: line.attemptNo, seq, stream, level, at: iso(line.at), body, context: line.context ?? null };
+  return { attempt_no: line.attempt_no, seq, stream, level, at: iso(line.at), body, context: line.context ?? null };
 }
 
 /**
@@ -186,7 +186,7 @@ export async function serializeLogPage(page: LogPageView, after: string | undefi
   const last = page.lines.at(-1);
   return {
     data: await mapInTurns(page.lines, serializeLogLine),
-    next_after: last ? `${last.attemptNo}:${last.seq}` : (after ?? null),
+    next_after: last ? `${last.attempt_no}:${last.seq}` : (after ?? null),
     has_more: page.hasMore,
     running: page.running || page.hasMore,
   };
@@ -195,41 +195,41 @@ export async function serializeLogPage(page: LogPageView, after: string | undefi
 export function serializeArtifact(artifact: ArtifactView): Artifact {
   return {
     id: artifact.id,
-    job_id: artifact.jobId,
-    run_no: artifact.runNo,
-    attempt_no: artifact.attemptNo,
+    job_id: artifact.job_id,
+    run_no: artifact.run_no,
+    attempt_no: artifact.attempt_no,
     name: artifact.name,
-    content_type: artifact.contentType,
+    content_type: artifact.content_type,
     size: artifact.size,
     sha256: artifact.sha256,
-    created_at: iso(artifact.createdAt),
+    created_at: iso(artifact.created_at),
   };
 }
 
 /** Serializes a page of steps; `next_after` is null after the last step. */
 export function serializeSteps({ steps, hasMore }: StepsPage): StepList {
   const last = hasMore ? steps.at(-1) : undefined;
-  return { data: steps.map(serializeStep), next_after: last ? `${last.runNo}:${last.name}` : null };
+  return { data: steps.map(serializeStep), next_after: last ? `${last.run_no}:${last.name}` : null };
 }
 
 function serializeStep(step: StepView): Step {
   return {
     name: step.name,
-    run_no: step.runNo,
-    attempt_no: step.attemptNo,
-    created_at: iso(step.createdAt),
+    run_no: step.run_no,
+    attempt_no: step.attempt_no,
+    created_at: iso(step.created_at),
     result: (step.result ?? null) as Step["result"],
-    result_bytes: step.resultBytes,
-    result_omitted: !step.isShown,
+    result_bytes: step.result_bytes,
+    result_omitted: !step.is_shown,
   };
 }
 
 export function serializeSummary(summary: JobSummaryView): JobSummary {
   return {
     counts: { ...summary.counts },
-    oldest_queued_age_seconds: summary.oldestQueuedAgeSeconds,
-    running_count: summary.runningCount,
-    as_of: iso(summary.asOf),
+    oldest_queued_age_seconds: summary.oldest_queued_age_seconds,
+    running_count: summary.running_count,
+    as_of: iso(summary.as_of),
   };
 }
 
@@ -239,32 +239,32 @@ export function serializeDefinition(definition: DefinitionView): Definition {
     key: definition.key,
     description: definition.description,
     executor: definition.executor,
-    command_key: definition.commandKey,
+    command_key: definition.command_key,
     queue: definition.queue,
-    arg_schema: { ...definition.argSchema },
-    timeout_seconds: definition.timeoutSeconds,
-    max_attempts: definition.maxAttempts,
-    lease_seconds: definition.leaseSeconds,
-    kill_grace_seconds: definition.killGraceSeconds,
+    arg_schema: { ...definition.arg_schema },
+    timeout_seconds: definition.timeout_seconds,
+    max_attempts: definition.max_attempts,
+    lease_seconds: definition.lease_seconds,
+    kill_grace_seconds: definition.kill_grace_seconds,
     retry: {
       strategy: definition.retry.strategy ?? null,
-      delay_seconds: definition.retry.delaySeconds ?? null,
+      delay_seconds: definition.retry.delay_seconds ?? null,
       multiplier: definition.retry.multiplier ?? null,
-      max_delay_seconds: definition.retry.maxDelaySeconds ?? null,
+      max_delay_seconds: definition.retry.max_delay_seconds ?? null,
       jitter: definition.retry.jitter ?? null,
     },
-    retry_classes: retryClassesOut(definition.retryClasses),
-    dead_letter: definition.deadLetter,
-    is_active: definition.isActive,
+    retry_classes: retryClassesOut(definition.retry_classes),
+    dead_letter: definition.dead_letter,
+    is_active: definition.is_active,
     version: definition.version,
-    created_at: iso(definition.createdAt),
-    updated_at: iso(definition.updatedAt),
+    created_at: iso(definition.created_at),
+    updated_at: iso(definition.updated_at),
   };
 }
 
 export function serializeWorker(worker: WorkerView): Worker {
   return {
-    worker_id: worker.workerId,
+    worker_id: worker.worker_id,
     hostname: worker.hostname,
     pid: worker.pid,
     version: worker.version,
@@ -272,26 +272,26 @@ export function serializeWorker(worker: WorkerView): Worker {
     queues: [...worker.queues],
     definitions: [...worker.definitions],
     capacity: worker.capacity,
-    running_count: worker.runningCount,
+    running_count: worker.running_count,
     status: worker.status,
-    last_seen_at: iso(worker.lastSeenAt),
-    age_seconds: worker.ageSeconds,
-    started_at: iso(worker.startedAt),
-    health_port: worker.healthPort,
+    last_seen_at: iso(worker.last_seen_at),
+    age_seconds: worker.age_seconds,
+    started_at: iso(worker.started_at),
+    health_port: worker.health_port,
     isolation: worker.isolation,
-    tz_version: worker.tzVersion,
-    cpu_percent: worker.cpuPercent,
-    rss_bytes: worker.rssBytes,
-    event_loop_lag_ms: worker.eventLoopLagMs,
+    tz_version: worker.tz_version,
+    cpu_percent: worker.cpu_percent,
+    rss_bytes: worker.rss_bytes,
+    event_loop_lag_ms: worker.event_loop_lag_ms,
   };
 }
 
 /** Returns the time-zone data versions of living processes and of this web process. */
 export function serializeTzVersions(uses: readonly TzUse[], own: string | null): WorkerList["tz_versions"] {
-  const all = uses.some(({ tzVersion }) => tzVersion === own)
+  const all = uses.some(({ tz_version: tzVersion }) => tzVersion === own)
     ? uses
     : [...uses, { tzVersion: own, workers: 0, schedulers: 0 }];
-  return all.map(({ tzVersion, workers, schedulers }) => ({
+  return all.map(({ tz_version: tzVersion, workers, schedulers }) => ({
     tz_version: tzVersion,
     workers,
     schedulers,

@@ -28,7 +28,7 @@ export function eligibleStatuses(action: BulkActionName, asked: readonly JobStat
 }
 
 /** Returns what is wrong with a bulk action: a value that is missing, out of range, or belongs to another action. */
-export function checkBulkAct({ action, priority, scheduledFor }: BulkAct): FieldProblem[] {
+export function checkBulkAct({ action, priority, scheduled_for: scheduledFor }: BulkAct): FieldProblem[] {
   const needs = { priority: action === "set_priority", scheduled_for: action === "reschedule" };
   const given = { priority: priority !== undefined, scheduled_for: scheduledFor !== undefined };
   const misplaced = (["priority", "scheduled_for"] as const)
@@ -39,7 +39,7 @@ export function checkBulkAct({ action, priority, scheduledFor }: BulkAct): Field
     });
   if (misplaced.length > 0) return misplaced;
   if (!needs.priority && !needs.scheduled_for) return [];
-  return checkJobChange({ ...(priority === undefined ? {} : { priority }), ...(scheduledFor ? { scheduledFor } : {}) });
+  return checkJobChange({ ...(priority === undefined ? {} : { priority }), ...(scheduledFor ? { scheduled_for: scheduledFor } : {}) });
 }
 
 export interface ResultCounts {

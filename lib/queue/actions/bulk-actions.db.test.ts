@@ -79,14 +79,14 @@ describe("a bulk action by filter", () => {
     };
     expect(await counts({ action: "set_priority", priority: 20, target })).toEqual(["done", 3, 0, 0]);
     const at = new Date(Date.now() + 86_400_000);
-    expect(await counts({ action: "reschedule", scheduledFor: at, target })).toEqual(["done", 3, 0, 0]);
+    expect(await counts({ action: "reschedule", scheduled_for: at, target })).toEqual(["done", 3, 0, 0]);
     expect(await getJob(make.web, scope, jobs[0] ?? "")).toMatchObject({ priority: 20, scheduledFor: at });
     expect(await counts({ action: "pause", target })).toEqual(["done", 3, 0, 0]);
     expect(await counts({ action: "resume", target })).toEqual(["done", 3, 0, 0]);
     expect(await counts({ action: "redrive", target })).toEqual(["done", 0, 0, 0]);
     expect(await counts({ action: "cancel", target })).toEqual(["done", 3, 0, 0]);
     expect(await counts({ action: "retry", target })).toEqual(["done", 3, 0, 0]);
-    expect((await getJob(make.web, scope, jobs[0] ?? ""))?.runNo).toBe(2);
+    expect((await getJob(make.web, scope, jobs[0] ?? ""))?.run_no).toBe(2);
   });
 
   test("asks running jobs to stop, and redrives dead letters", async () => {
@@ -97,7 +97,7 @@ describe("a bulk action by filter", () => {
     expect(await run(scope, { action: "cancel", target: { filter: { status: ["running"] } } })).toMatchObject({
       done: 1,
     });
-    expect((await getJob(make.web, scope, running.jobId))?.cancelRequestedAt).toBeInstanceOf(Date);
+    expect((await getJob(make.web, scope, running.jobId))?.cancel_requested_at).toBeInstanceOf(Date);
     expect(await run(scope, { action: "redrive", target: { filter: {} } })).toMatchObject({ done: 1 });
     expect(await getJob(make.web, scope, failed.jobId)).toMatchObject({ status: "queued", runNo: 2, attemptCount: 0 });
   });

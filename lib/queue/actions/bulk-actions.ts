@@ -76,7 +76,7 @@ export function acceptBulkAction(
       scope.tenantId,
       request.action,
       request.priority ?? null,
-      request.scheduledFor ?? null,
+      request.scheduled_for ?? null,
       JSON.stringify(target),
       "jobIds" in target ? HIGHEST_ID : bound?.id,
       total.count,

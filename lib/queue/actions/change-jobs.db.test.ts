@@ -52,7 +52,7 @@ describe("pause and resume", () => {
       await resumeJob(make.web, scope, jobId);
       expect(await liveRow(jobId)).toMatchObject({ state: "queued", ready: false });
     }
-    expect((await getJob(make.web, scope, claimed.jobId))?.waitReason?.code).toBe("retry_backoff");
+    expect((await getJob(make.web, scope, claimed.jobId))?.wait_reason?.code).toBe("retry_backoff");
     await database.moveClock(2 * HOUR);
     await promoteDueJobs(make.scheduler, { limit: 100 });
     expect((await make.claim("w")).map((job) => job.jobId).sort()).toEqual([later.id, claimed.jobId].sort());
@@ -124,11 +124,11 @@ describe("change", () => {
 
   test("a new time delays the job until then; a past time makes it due at once without extra age", async () => {
     const job = await make.job(scope);
-    const later = await changeJob(make.web, scope, { jobId: job.id, scheduledFor: soon(HOUR) });
-    expect(later.waitReason?.code).toBe("scheduled");
+    const later = await changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(HOUR) });
+    expect(later.wait_reason?.code).toBe("scheduled");
     expect(await isClaimed(job.id)).toBe(false);
-    const now = await changeJob(make.web, scope, { jobId: job.id, scheduledFor: new Date(0) });
-    expect(now.scheduledFor).toEqual(job.queuedAt);
+    const now = await changeJob(make.web, scope, { jobId: job.id, scheduled_for: new Date(0) });
+    expect(now.scheduled_for).toEqual(job.queued_at);
     expect(await isClaimed(job.id)).toBe(true);
   });
 
@@ -136,7 +136,7 @@ describe("change", () => {
     const claimed = await make.runningJob(scope);
     await settleAttempts(make.worker, [retried(claimed, 600)]);
     await pauseJob(make.web, scope, claimed.jobId);
-    const changed = await changeJob(make.web, scope, { jobId: claimed.jobId, priority: 1, scheduledFor: soon(-1000) });
+    const changed = await changeJob(make.web, scope, { jobId: claimed.jobId, priority: 1, scheduled_for: soon(-1000) });
     expect(changed).toMatchObject({ status: "paused", priority: 1 });
     expect(await isClaimed(claimed.jobId)).toBe(false);
     await resumeJob(make.web, scope, claimed.jobId);
@@ -150,7 +150,7 @@ describe("change", () => {
       current: "running",
     });
     const job = await make.job(scope, { expiresAt: soon(HOUR) });
-    await expect(changeJob(make.web, scope, { jobId: job.id, scheduledFor: soon(2 * HOUR) })).rejects.toMatchObject({
+    await expect(changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(2 * HOUR) })).rejects.toMatchObject({
       code: "invalid-value",
       problems: [{ pointer: "/scheduled_for" }],
     });
@@ -164,7 +164,7 @@ describe("change", () => {
       const changing = async () => changeJob(make.web, scope, { jobId: job.id, ...change });
       await expect(changing(), JSON.stringify(change)).rejects.toMatchObject({ code: "invalid-value" });
     }
-    expect((await getJob(make.web, scope, job.id))?.scheduledFor).toEqual(job.scheduledFor);
+    expect((await getJob(make.web, scope, job.id))?.scheduled_for).toEqual(job.scheduled_for);
   });
 });
 
@@ -207,5 +207,5 @@ test("of concurrent retries one starts a run", async () => {
   expect(tries.filter((one) => one.status === "fulfilled")).toHaveLength(1);
   const running = (await make.claim("w")).filter((claimed) => claimed.jobId === job);
   await settleAttempts(make.worker, running.map(succeeded));
-  expect((await getJob(make.web, scope, job))?.runNo).toBe(2);
+  expect((await getJob(make.web, scope, job))?.run_no).toBe(2);
 });

@@ -42,7 +42,7 @@ export const RESUME: JobAct<LiveRow> = {
 export function changeAct(change: JobChange): JobAct<LiveRow> {
   const problems = checkJobChange(change);
   if (problems.length > 0) throw new QueueError("invalid-value", "The change is not valid.", { problems });
-  const { priority = null, scheduledFor = null } = change;
+  const { priority = null, scheduled_for: scheduledFor = null } = change;
   return {
     action: "change",
     lock: lockLiveJobs,

@@ -3,7 +3,7 @@ import type { FieldProblem } from "../types";
 import type { JobChange } from "./types";
 
 /** Returns what is wrong with a change of a waiting job. Pointers have API field names. */
-export function checkJobChange({ priority, scheduledFor }: JobChange): FieldProblem[] {
+export function checkJobChange({ priority, scheduled_for: scheduledFor }: JobChange): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const [min, max] = JOB_BOUNDS.priority;
   if (priority === undefined && scheduledFor === undefined)

@@ -34,11 +34,11 @@ interface ActionRow {
 export function targetOf(stored: unknown): BulkTarget {
   const target = stored as BulkTarget;
   if (!("filter" in target)) return target;
-  const { createdAfter, createdBefore, ...rest } = target.filter as JobFilter & Record<string, unknown>;
+  const { created_after: createdAfter, created_before: createdBefore, ...rest } = target.filter as JobFilter & Record<string, unknown>;
   const filter: JobFilter = {
     ...rest,
-    ...(createdAfter ? { createdAfter: new Date(createdAfter) } : {}),
-    ...(createdBefore ? { createdBefore: new Date(createdBefore) } : {}),
+    ...(createdAfter ? { created_after: new Date(createdAfter) } : {}),
+    ...(createdBefore ? { created_before: new Date(createdBefore) } : {}),
   };
   return { filter };
 }
@@ -48,20 +48,20 @@ function toView(row: ActionRow): BulkActionView {
     id: row.id,
     action: row.action,
     ...(row.priority === null ? {} : { priority: row.priority }),
-    ...(row.scheduled_for === null ? {} : { scheduledFor: row.scheduled_for }),
+    ...(row.scheduled_for === null ? {} : { scheduled_for: row.scheduled_for }),
     target: targetOf(row.target),
     status: row.status,
-    stopReason: row.stop_reason,
+    stop_reason: row.stop_reason,
     total: row.total,
-    totalIsExact: row.total_is_exact,
+    total_is_exact: row.total_is_exact,
     done: row.done_count,
     skipped: row.skipped_count,
     failed: row.failed_count,
     actor: { kind: row.actor_kind, id: row.actor_id, email: row.user_email },
-    createdAt: row.created_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    abortRequestedAt: row.abort_requested_at,
+    created_at: row.created_at,
+    started_at: row.started_at,
+    finished_at: row.finished_at,
+    abort_requested_at: row.abort_requested_at,
   };
 }
 

@@ -164,20 +164,20 @@ async function enqueueEdited(
   const [own] = await tx.run<OwnSettings>(ownSettingsSql, [scope.tenantId, jobId]);
   if (!job || !own) throw jobNotFound();
   const optional = {
-    correlationId: job.correlationId,
-    parentJobId: job.parentJobId,
+    correlationId: job.correlation_id,
+    parentJobId: job.parent_job_id,
     timeoutSeconds: own.timeout_seconds,
     retryDelaySeconds: own.retry_delay_seconds,
     retryMultiplier: own.retry_multiplier,
   };
   const copy: NewJob = {
-    definitionKey: job.definitionKey,
+    definitionKey: job.definition_key,
     payload,
     queue: job.queue,
     priority: job.priority,
     tags: job.tags,
     metadata: job.metadata ?? {},
-    maxAttempts: job.maxAttempts,
+    maxAttempts: job.max_attempts,
     retriedFromId: job.id,
     chainDepth: Math.max(own.chain_depth, chainDepth),
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),

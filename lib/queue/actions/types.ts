@@ -6,7 +6,7 @@ import type { Actor, JobFilter, JobView } from "../types";
 export interface JobChange {
   /** 1 (first) to 1000. */
   readonly priority?: number;
-  readonly scheduledFor?: Date;
+  readonly scheduled_for?: Date;
 }
 
 /** Why an action was not done to a job. */
@@ -31,7 +31,7 @@ export interface BulkAct {
   /** Only for set_priority. */
   readonly priority?: number;
   /** Only for reschedule. */
-  readonly scheduledFor?: Date;
+  readonly scheduled_for?: Date;
 }
 
 /** The jobs of a bulk action. */
@@ -43,20 +43,20 @@ export type BulkTarget =
 /** A missing field does not filter. */
 export interface DeadLetterFilter {
   readonly status?: readonly TriageStatus[];
-  readonly definitionKey?: string;
-  readonly errorType?: string;
+  readonly definition_key?: string;
+  readonly error_type?: string;
 }
 
 /** A job that failed for good, and its triage. */
 export interface DeadLetterView {
   readonly job: JobView;
   /** The newest job that was made from this one with another payload. */
-  readonly retriedById: string | null;
+  readonly retried_by_id: string | null;
   readonly status: TriageStatus;
   readonly note: string;
-  readonly changedAt: Date | null;
+  readonly changed_at: Date | null;
   /** Email of the user who made the last change. */
-  readonly changedBy: string | null;
+  readonly changed_by: string | null;
 }
 
 export interface DeadLetterChange {
@@ -68,12 +68,12 @@ export interface DeadLetterChange {
 export interface JobEvent {
   readonly at: Date;
   readonly action: string;
-  readonly from: string | null;
-  readonly to: string | null;
+  readonly from_status: string | null;
+  readonly to_status: string | null;
   readonly note: string | null;
   /** The user's email or the key's name, if the tenant may know it. */
   readonly actor: string | null;
-  readonly actorKind: Actor["kind"];
+  readonly actor_kind: Actor["kind"];
 }
 
 export interface BulkPreview {
@@ -88,17 +88,17 @@ export interface BulkActionView extends BulkAct {
   readonly target: BulkTarget;
   readonly status: BulkStatus;
   /** Why the action stopped by itself: rights-lost, failed-repeatedly. */
-  readonly stopReason: string | null;
+  readonly stop_reason: string | null;
   readonly total: number;
-  readonly totalIsExact: boolean;
+  readonly total_is_exact: boolean;
   readonly done: number;
   readonly skipped: number;
   readonly failed: number;
   readonly actor: { readonly kind: Actor["kind"]; readonly id: string | null; readonly email: string | null };
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-  readonly abortRequestedAt: Date | null;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly abort_requested_at: Date | null;
 }
 
 export interface BulkResult {

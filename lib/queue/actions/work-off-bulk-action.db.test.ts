@@ -136,7 +136,7 @@ describe("a bulk action in progress", () => {
     await many(scope, 1500);
     const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
     await turn();
-    expect((await abortBulkAction(make.web, scope, id)).abortRequestedAt).toBeInstanceOf(Date);
+    expect((await abortBulkAction(make.web, scope, id)).abort_requested_at).toBeInstanceOf(Date);
     await workOff();
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "aborted", done: 1000 });
     expect(await stateCounts(scope)).toEqual([{ state: "queued", n: 500 }]);
@@ -201,7 +201,7 @@ describe("a retry of parents and children", () => {
       const [job] = await enqueueJobs(make.web, scope, [first, ...between]);
       ids.push(job?.jobId ?? "");
     }
-    await run(scope, { action: "cancel", target: { filter: { definitionKey } } });
+    await run(scope, { action: "cancel", target: { filter: { definition_key: definitionKey } } });
     return ids;
   };
 
@@ -212,7 +212,7 @@ describe("a retry of parents and children", () => {
     const [orphan] = await enqueueJobs(make.web, scope, [{ definitionKey, dependsOn: [{ jobId: outside }] }]);
     await cancelJob(make.web, scope, outside);
     const chain = await chainOverChunks(scope, definitionKey);
-    const action = await run(scope, { action: "retry", target: { filter: { definitionKey } } });
+    const action = await run(scope, { action: "retry", target: { filter: { definition_key: definitionKey } } });
     expect(action).toMatchObject({ status: "done", done: 2003, skipped: 0, failed: 1 });
     const statuses = await Promise.all(chain.map(async (id) => (await getJob(make.web, scope, id))?.status));
     expect(statuses).toEqual(["queued", "blocked", "blocked"]);
@@ -232,7 +232,7 @@ describe("a retry of parents and children", () => {
     }));
     const [first] = await enqueueJobs(make.web, scope, links);
     await cancelJob(make.web, scope, first?.jobId ?? "");
-    const { id } = await acceptBulkAction(make.web, scope, { action: "retry", target: { filter: { definitionKey } } });
+    const { id } = await acceptBulkAction(make.web, scope, { action: "retry", target: { filter: { definition_key: definitionKey } } });
     for (const limit of [10, 10, 3, 3, 3, 3]) {
       const taken = await takeBulkAction(make.scheduler, leader.term);
       if (taken) await workOffChunk(make.web, taken, mayStillAct, { limit });
@@ -252,7 +252,7 @@ describe("a retry of parents and children", () => {
     await enqueue({ dedupeKey: "parent" });
     const action = await run(scope, { action: "retry", target: { jobIds: [grandchild, child, parent] } });
     expect(action).toMatchObject({ done: 0, failed: 3 });
-    expect((await getJob(make.web, scope, grandchild))?.runNo).toBe(1);
+    expect((await getJob(make.web, scope, grandchild))?.run_no).toBe(1);
     expect((await enqueueJob(make.web, scope, { definitionKey, dedupeKey: "child" })).deduplicated).toBe(false);
   });
 });

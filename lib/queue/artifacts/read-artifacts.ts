@@ -96,14 +96,14 @@ export async function readOwnChunk(
 export function toArtifact(row: ArtifactRow): ArtifactView {
   return {
     id: row.id,
-    jobId: row.job_id,
-    runNo: row.run_no,
-    attemptNo: row.attempt_no,
+    job_id: row.job_id,
+    run_no: row.run_no,
+    attempt_no: row.attempt_no,
     name: row.name,
-    contentType: row.content_type,
+    content_type: row.content_type,
     size: row.size,
     chunks: row.chunks,
     sha256: row.sha256,
-    createdAt: row.completed_at,
+    created_at: row.completed_at,
   };
 }

@@ -130,7 +130,7 @@ test("an artifact of a later attempt replaces the one with its name, and both ne
   if (!second) throw new Error("the job was not claimed");
   await keep(second, "report", [randomBytes(70)], quota);
   const listed = await listArtifacts(make.web, tenant, first.jobId);
-  expect(listed?.map(({ name, size, attemptNo }) => [name, size, attemptNo])).toEqual([
+  expect(listed?.map(({ name, size, attempt_no: attemptNo }) => [name, size, attemptNo])).toEqual([
     ["other", 20, 1],
     ["report", 70, 2],
   ]);

@@ -40,7 +40,7 @@ const definition: RunnableDefinition = {
   maxAttempts: 3,
   leaseSeconds: 30,
   killGraceSeconds: 5,
-  retry: { strategy: "exponential", delaySeconds: 10, multiplier: 2, maxDelaySeconds: 3600, jitter: 0 },
+  retry: { strategy: "exponential", delay_seconds: 10, multiplier: 2, max_delay_seconds: 3600, jitter: 0 },
   retryClasses: {},
   deadLetter: true,
 };

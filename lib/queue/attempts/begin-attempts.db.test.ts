@@ -36,7 +36,7 @@ const note = (upto: number, waiting: readonly Numbers[] = []) =>
   markBegun(make.worker, { workerId: WORKER, upto, waiting, taken });
 const rescue = () => rescueExpiredLeases(make.scheduler, { limit: 1000, random: () => 0 });
 const lapse = () => database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
-const spentOf = async ({ jobId }: ClaimedJob) => (await getJob(make.web, scope, jobId))?.attemptCount;
+const spentOf = async ({ jobId }: ClaimedJob) => (await getJob(make.web, scope, jobId))?.attempt_count;
 const attemptOf = async ({ jobId }: ClaimedJob) => (await listAttempts(make.web, scope, jobId))?.at(0);
 
 beforeEach(async () => {
@@ -61,7 +61,7 @@ describe("a mark of the claim numbers that have begun", () => {
       expect(await spentOf(job)).toBe(spent);
       const attempt = await attemptOf(job);
       expect(attempt).toMatchObject({ status: "worker_lost" });
-      expect(attempt?.startedAt != null).toBe(spent === 1);
+      expect(attempt?.started_at != null).toBe(spent === 1);
     }
   });
 
@@ -123,7 +123,7 @@ describe("a mark of the claim numbers that have begun", () => {
 test("the jobs of one claim have different numbers, in lanes with and without limits", async () => {
   await database.query("delete from app.live_jobs");
   const { key } = await make.definition();
-  await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 100 });
+  await createLimit(make.platform, { scope: "definition", definition_key: key, max_running: 100 });
   for (let n = 0; n < 4; n += 1) await make.job(scope, n % 2 === 0 ? { definitionKey: key } : {});
   const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
   expect(lanes.map(({ limited }) => limited).toSorted()).toEqual([false, true]);
@@ -153,8 +153,8 @@ describe("the begin of a marked attempt", () => {
     );
     for (const { seconds } of ran.slice(0, 2)) expect(Math.abs(seconds - 60)).toBeLessThan(10);
     expect(ran[2]).toMatchObject({ at_claim: true });
-    expect((await getJob(make.web, scope, first.jobId))?.startedAt).not.toBeNull();
-    expect((await getJob(make.web, scope, second.jobId))?.startedAt).not.toBeNull();
+    expect((await getJob(make.web, scope, first.jobId))?.started_at).not.toBeNull();
+    expect((await getJob(make.web, scope, second.jobId))?.started_at).not.toBeNull();
   });
 
   test("is stored in the job's row for a long attempt", async () => {

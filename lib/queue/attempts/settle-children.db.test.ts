@@ -12,7 +12,7 @@ import type { ClaimedJob } from "./types";
 const database = await testDatabase();
 const make = makeFactory(database);
 const scope = await make.tenant();
-const { key } = await make.definition({ argSchema: { type: "object", properties: { n: { type: "integer" } } } });
+const { key } = await make.definition({ arg_schema: { type: "object", properties: { n: { type: "integer" } } } });
 afterAll(() => make.close());
 
 const child = (parent: ClaimedJob, job: Partial<NewJob> = {}): NewJob => ({
@@ -22,7 +22,7 @@ const child = (parent: ClaimedJob, job: Partial<NewJob> = {}): NewJob => ({
   ...job,
 });
 const childrenOf = async (of: TenantScope, parentJobId: string) =>
-  (await listJobs(make.web, of, { parentJobId }, { limit: 50 })).jobs;
+  (await listJobs(make.web, of, { parent_job_id: parentJobId }, { limit: 50 })).jobs;
 
 test("G-04 children are enqueued in the transaction of their parent's end, for its tenant", async () => {
   const parent = await make.runningJob(scope);
@@ -31,10 +31,10 @@ test("G-04 children are enqueued in the transaction of their parent's end, for i
   expect([settled.settled, settled.refused]).toEqual([[parent.jobId], []]);
   expect((await getJob(make.web, scope, parent.jobId))?.status).toBe("succeeded");
   const found = await childrenOf(scope, parent.jobId);
-  expect(found.map(({ status, tenantId, source }) => [status, tenantId, source])).toEqual(
+  expect(found.map(({ status, tenant_id: tenantId, source }) => [status, tenantId, source])).toEqual(
     Array(2).fill(["queued", scope.tenantId, "system"]),
   );
-  expect(found.map(({ correlationId }) => correlationId)).toContain("c");
+  expect(found.map(({ correlation_id: correlationId }) => correlationId)).toContain("c");
   expect(await childrenOf(await make.tenant(), parent.jobId)).toEqual([]);
 });
 

@@ -42,7 +42,7 @@ test("a dead letter is pending until it is triaged, and each triage records its 
   const letter = await triageDeadLetter(make.web, scope, { jobId: id, note: "the disk was full" });
   expect(letter).toMatchObject({ status: "investigating", note: "the disk was full", changedAt: expect.any(Date) });
   const [person] = await database.query<{ email: string }>("select email from app.users where id = $1", [userId]);
-  expect(letter.changedBy).toBe(person?.email);
+  expect(letter.changed_by).toBe(person?.email);
   expect(await listJobEvents(make.web, scope, id)).toMatchObject([
     { action: "triage", from: "investigating", to: "investigating", note: "the disk was full", actor: person?.email },
     { action: "triage", from: "pending", to: "investigating", note: null, actor: person?.email },
@@ -78,8 +78,8 @@ test("the list filters by status, definition and error type, and has pages", asy
   expect((await listed(scope)).map(([id]) => id)).toEqual([third, second, first]);
   expect(await listed(scope, { status: ["resolved"] })).toEqual([[third, "resolved"]]);
   expect((await listed(scope, { status: ["pending", "investigating"] })).map(([id]) => id)).toEqual([second, first]);
-  expect(await listed(scope, { definitionKey: other })).toEqual([[second, "pending"]]);
-  expect(await listed(scope, { errorType: "timeout", definitionKey: other })).toEqual([[second, "pending"]]);
+  expect(await listed(scope, { definition_key: other })).toEqual([[second, "pending"]]);
+  expect(await listed(scope, { error_type: "timeout", definition_key: other })).toEqual([[second, "pending"]]);
   const page = await listDeadLetters(make.web, scope, {}, { limit: 1, afterId: third });
   expect([page.letters[0]?.job.id, page.hasMore, page.total]).toEqual([second, true, 3]);
 });
@@ -139,7 +139,7 @@ test("edit and retry creates a linked job from a dead letter or canceled job, an
   await cancelJob(make.web, scope, canceled.id);
   for (const jobId of [dead, canceled.id]) {
     const { job, created } = await retryJob(make.web, scope, { jobId, payload: { edited: true } });
-    expect([created, job.retriedFromId, job.payload]).toEqual([true, jobId, { edited: true }]);
+    expect([created, job.retried_from_id, job.payload]).toEqual([true, jobId, { edited: true }]);
     await expect(retryJob(make.web, scope, { jobId: job.id, payload: {} })).rejects.toMatchObject({
       current: "queued",
     });
@@ -160,11 +160,11 @@ test("an edited retry resolves its dead letter, each refers to the other, and an
     expect(letter).toMatchObject({ status: "resolved", note: note ?? expect.stringContaining(job.id) });
   }
   const newest = (await retryJob(make.web, scope, { jobId: plain, payload: { again: true } })).job;
-  expect((await getJob(make.web, scope, plain))?.retriedById).toBe(newest.id);
+  expect((await getJob(make.web, scope, plain))?.retried_by_id).toBe(newest.id);
   const resolved = await listDeadLetters(make.web, scope, { status: ["resolved"] }, { limit: 10 });
-  expect(resolved.letters.find(({ job }) => job.id === plain)?.retriedById).toBe(newest.id);
-  const retries = await listJobs(make.web, scope, { retriedFromId: plain }, { limit: 10 });
-  expect(retries.jobs.map((job) => [job.id === newest.id, job.retriedFromId])).toEqual([
+  expect(resolved.letters.find(({ job }) => job.id === plain)?.retried_by_id).toBe(newest.id);
+  const retries = await listJobs(make.web, scope, { retried_from_id: plain }, { limit: 10 });
+  expect(retries.jobs.map((job) => [job.id === newest.id, job.retried_from_id])).toEqual([
     [true, plain],
     [false, plain],
   ]);

@@ -46,8 +46,8 @@ const valuesOf = ({ tenantId }: Tenant, filter: DeadLetterFilter, beforeId: stri
   tenantId,
   beforeId,
   filter.status?.length ? filter.status : null,
-  filter.errorType ?? null,
-  filter.definitionKey ?? null,
+  filter.error_type ?? null,
+  filter.definition_key ?? null,
 ];
 
 /** Lists the tenant's jobs that failed for good and were not put back, newest first, with their triage. */
@@ -118,7 +118,7 @@ export async function countDeadLetters(
 function toView(row: TriageRow, job: JobView | null | undefined): DeadLetterView[] {
   const { status, note, changed_at, changed_by } = row;
   if (!job) return [];
-  return [{ job, retriedById: job.retriedById ?? null, status, note, changedAt: changed_at, changedBy: changed_by }];
+  return [{ job, retried_by_id: job.retried_by_id ?? null, status, note, changed_at: changed_at, changed_by: changed_by }];
 }
 
 /** Returns one dead letter; null if the job is not a dead letter or belongs to another tenant. */

@@ -69,7 +69,7 @@ export async function listDefinitions(db: Runner): Promise<DefinitionView[]> {
 /** Adds a definition. @throws QueueError definition-exists, queue-unknown, schema-invalid, invalid-value */
 export async function createDefinition(db: Database, actor: Actor, input: DefinitionInput): Promise<DefinitionView> {
   const merged = merge(DEFAULTS, input);
-  compileArgSchema(merged.argSchema);
+  compileArgSchema(merged.arg_schema);
   checkRetry(input);
   return db.transaction(async (tx) => {
     const queueId = await queueIdOf(tx, merged.queue);
@@ -89,7 +89,7 @@ export async function updateDefinition(
   actor: Actor,
   { id, patch }: { readonly id: string; readonly patch: DefinitionPatch },
 ): Promise<DefinitionView> {
-  if (patch.argSchema) compileArgSchema(patch.argSchema);
+  if (patch.arg_schema) compileArgSchema(patch.arg_schema);
   checkRetry(patch);
   return db.transaction(async (tx) => {
     const current = await definitionById(tx, id);
@@ -207,15 +207,15 @@ const DEFAULTS: Settings = {
   executor: "command",
   commandKey: undefined,
   queue: "default",
-  argSchema: {},
+  arg_schema: {},
   timeoutSeconds: null,
   maxAttempts: null,
-  leaseSeconds: 30,
-  killGraceSeconds: 5,
-  retry: { strategy: null, delaySeconds: null, multiplier: null, maxDelaySeconds: null, jitter: null },
-  retryClasses: {},
-  deadLetter: true,
-  isActive: true,
+  lease_seconds: 30,
+  kill_grace_seconds: 5,
+  retry: { strategy: null, delay_seconds: null, multiplier: null, max_delay_seconds: null, jitter: null },
+  retry_classes: {},
+  dead_letter: true,
+  is_active: true,
 };
 
 function merge(current: Settings, change: DefinitionPatch & { readonly key?: string }): Settings {
@@ -240,28 +240,28 @@ function values(key: string, settings: Settings, queueId: number): unknown[] {
     settings.executor,
     settings.commandKey,
     queueId,
-    JSON.stringify(settings.argSchema),
+    JSON.stringify(settings.arg_schema),
     settings.timeoutSeconds,
     settings.maxAttempts,
-    settings.leaseSeconds,
-    settings.killGraceSeconds,
+    settings.lease_seconds,
+    settings.kill_grace_seconds,
     retry.strategy,
-    retry.delaySeconds,
+    retry.delay_seconds,
     retry.multiplier,
-    retry.maxDelaySeconds,
+    retry.max_delay_seconds,
     retry.jitter,
-    JSON.stringify(settings.retryClasses),
-    settings.deadLetter,
-    settings.isActive,
+    JSON.stringify(settings.retry_classes),
+    settings.dead_letter,
+    settings.is_active,
   ];
 }
 
 function retryOf(row: VersionRow): DefinitionView["retry"] {
   return {
     strategy: row.retry_strategy,
-    delaySeconds: row.retry_delay_seconds,
+    delay_seconds: row.retry_delay_seconds,
     multiplier: row.retry_multiplier,
-    maxDelaySeconds: row.retry_max_delay_seconds,
+    max_delay_seconds: row.retry_max_delay_seconds,
     jitter: row.retry_jitter,
   };
 }
@@ -272,19 +272,19 @@ function toDefinitionView(row: DefinitionRow): DefinitionView {
     key: row.key,
     description: row.description,
     executor: row.executor,
-    commandKey: row.command_key,
+    command_key: row.command_key,
     queue: row.queue,
-    argSchema: row.arg_schema,
-    timeoutSeconds: row.timeout_seconds,
-    maxAttempts: row.max_attempts,
-    leaseSeconds: row.lease_seconds,
-    killGraceSeconds: row.kill_grace_seconds,
+    arg_schema: row.arg_schema,
+    timeout_seconds: row.timeout_seconds,
+    max_attempts: row.max_attempts,
+    lease_seconds: row.lease_seconds,
+    kill_grace_seconds: row.kill_grace_seconds,
     retry: retryOf(row),
-    retryClasses: row.retry_classes,
-    deadLetter: row.dead_letter,
-    isActive: row.is_active,
+    retry_classes: row.retry_classes,
+    dead_letter: row.dead_letter,
+    is_active: row.is_active,
     version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
   };
 }

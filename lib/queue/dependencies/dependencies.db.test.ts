@@ -96,7 +96,7 @@ describe("A-04 shapes", () => {
     if (!one || !other) throw new Error("not claimed");
     await settleAttempts(make.worker, [one]);
     expect(await see(String(ids[3]))).toMatchObject({ status: "blocked", waitReason: { code: "blocked" } });
-    expect((await see(String(ids[3]))).waitReason?.detail).toBe(`Waits for ${definitionKey} (${other.jobId}).`);
+    expect((await see(String(ids[3]))).wait_reason?.detail).toBe(`Waits for ${definitionKey} (${other.jobId}).`);
     await settleAttempts(make.worker, [other]);
     await succeed(String(ids[3]));
     expect(await statusOf(String(ids[3]))).toBe("succeeded");

@@ -79,7 +79,7 @@ describe("A-04 ends and retries", () => {
       hasMoreChildren: false,
     });
     expect((await read(jobId))?.parents).toMatchObject([
-      { ...edge, definitionKey: parent.definitionKey, jobId: parent.id },
+      { ...edge, definitionKey: parent.definition_key, jobId: parent.id },
     ]);
     expect(await read(jobId, await make.tenant())).toBeNull();
     await cancelJob(make.web, scope, parent.id);

@@ -59,11 +59,11 @@ describe("A-04 a parent's result in a child's payload", () => {
   test("a missing value, a prototype property or a payload over 256 KiB fails the child with the pointer", async () => {
     const missing = await render({ a: { "b/c": "{{parents.p.result.x.y}}" } }, { x: 1 });
     expect(missing).toMatchObject({ status: "failed", errorType: "template" });
-    expect(missing.lastError).toContain("payload/a/b~1c needs parents.p.result.x.y");
+    expect(missing.last_error).toContain("payload/a/b~1c needs parents.p.result.x.y");
     expect((await render(["{{parents.p.result.constructor.name}}"], {})).status).toBe("failed");
     expect((await render(["{{parents.p.result.__proto__}}"], {})).status).toBe("failed");
     const large = Array(30).fill("{{parents.p.result.text}}");
-    expect((await render(large, { text: "x".repeat(10_000) })).lastError).toContain("256 KiB");
+    expect((await render(large, { text: "x".repeat(10_000) })).last_error).toContain("256 KiB");
   });
 
   test("a payload that would become huge does not slow down the end of its parent", async () => {
@@ -71,7 +71,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     for (const huge of [Array(1000).fill("{{parents.p.result}}"), "{{parents.p.result.text}}".repeat(1000)]) {
       const { job, ms } = await timed(() => render(huge, most));
       expect(job).toMatchObject({ status: "failed", errorType: "template" });
-      expect(job.lastError).toContain("256 KiB");
+      expect(job.last_error).toContain("256 KiB");
       expect(ms).toBeLessThan(5000);
     }
     const deep = (at: number): unknown => (at === 0 ? Array(900).fill("{{parents.p.result}}") : [deep(at - 1), at]);

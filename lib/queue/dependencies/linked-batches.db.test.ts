@@ -113,7 +113,7 @@ test("a linked batch returns each job's final status, in the order of the reques
 });
 
 test("a linked batch is checked against the current definition, even if an earlier batch cached another version", async () => {
-  const definition = await make.definition({ argSchema: { type: "object" } });
+  const definition = await make.definition({ arg_schema: { type: "object" } });
   const linked = (payload: unknown): NewJob[] => [
     { definitionKey: definition.key, ref: "a", payload },
     { definitionKey: definition.key, dependsOn: [{ ref: "a" }], payload },
@@ -121,11 +121,11 @@ test("a linked batch is checked against the current definition, even if an earli
   await enqueueJobs(make.web, scope, linked({}));
   const change = (patch: Parameters<typeof updateDefinition>[2]["patch"]) =>
     updateDefinition(make.platform, scope.actor, { id: definition.id, patch });
-  await change({ argSchema: { type: "object", required: ["n"] } });
+  await change({ arg_schema: { type: "object", required: ["n"] } });
   expect(await enqueueJobs(make.web, scope, linked({ n: 1 }))).toHaveLength(2);
-  await change({ argSchema: { type: "object", required: ["m"] } });
+  await change({ arg_schema: { type: "object", required: ["m"] } });
   await expect(enqueueJobs(make.web, scope, linked({ n: 1 }))).rejects.toMatchObject({ code: "payload-invalid" });
-  await change({ isActive: false });
+  await change({ is_active: false });
   await expect(enqueueJobs(make.web, scope, linked({ m: 1 }))).rejects.toMatchObject({ code: "definition-inactive" });
 });
 
@@ -141,13 +141,13 @@ test("a refusal after a retry for a changed definition has the same pointer as o
     [orphan, { code: "invalid-value", problems: [{ pointer: "/jobs/1/depends_on/0/job_id", code: "job-unknown" }] }],
   ] as const) {
     await enqueueJob(make.web, scope, { definitionKey: definition.key });
-    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch: { argSchema: { type: "object" } } });
+    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch: { arg_schema: { type: "object" } } });
     await expect(enqueueJobs(make.web, scope, [{ definitionKey: definition.key }, job])).rejects.toMatchObject(refusal);
   }
 });
 
 test("linked jobs that share all other fields are stored like jobs that do not: values, order and schema", async () => {
-  const { key } = await make.definition({ argSchema: { type: "object", required: ["n"] } });
+  const { key } = await make.definition({ arg_schema: { type: "object", required: ["n"] } });
   const later = new Date(Date.now() + 3_600_000);
   const job = (payload: unknown, more: Partial<NewJob> = {}): NewJob => {
     const common = { priority: 7, scheduledFor: later, correlationId: "c", tags: TAGS, metadata: META, maxAttempts: 4 };
@@ -177,9 +177,9 @@ test("linked jobs that share all other fields are stored like jobs that do not: 
             view.priority,
             view.tags,
             view.metadata,
-            view.correlationId,
-            view.maxAttempts,
-            view.scheduledFor,
+            view.correlation_id,
+            view.max_attempts,
+            view.scheduled_for,
             view.status,
           ],
       ),

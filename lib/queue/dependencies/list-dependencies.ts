@@ -51,9 +51,9 @@ export function knownJobs(
 function toView(row: EdgeRow): DependencyView {
   const { condition } = row;
   return {
-    jobId: row.job_id,
-    edgeNo: row.edge_no,
-    definitionKey: row.definition_key,
+    job_id: row.job_id,
+    edge_no: row.edge_no,
+    definition_key: row.definition_key,
     status: row.status,
     type: row.type,
     condition: condition && {
@@ -63,6 +63,6 @@ function toView(row: EdgeRow): DependencyView {
     },
     as: row.alias,
     state: row.state,
-    onParentFailure: row.on_failure,
+    on_parent_failure: row.on_failure,
   };
 }

@@ -27,20 +27,20 @@ export interface Dependency {
 
 /** An edge as one of its jobs sees it: id and status are those of the job at the other end. */
 export interface DependencyView {
-  readonly jobId: string;
+  readonly job_id: string;
   /** The edge's position among those of the child, from 1. */
-  readonly edgeNo: number;
-  readonly definitionKey: string;
+  readonly edge_no: number;
+  readonly definition_key: string;
   readonly status: JobStatus;
   readonly type: DependencyType;
   readonly condition: Condition | null;
   readonly as: string | null;
   readonly state: "pending" | "met" | "failed";
-  readonly onParentFailure: OnParentFailure;
+  readonly on_parent_failure: OnParentFailure;
 }
 
 export interface DependenciesView {
   readonly parents: readonly DependencyView[];
   readonly children: readonly DependencyView[];
-  readonly hasMoreChildren: boolean;
+  readonly has_more_children: boolean;
 }

@@ -25,27 +25,27 @@ export interface AcceptedJob {
 export function acceptedView({ tenantId, actor }: TenantScope, job: NewJob, { row, definition }: AcceptedJob): JobView {
   return {
     id: row.job_id,
-    tenantId,
-    definitionId: definition.id,
-    definitionKey: job.definitionKey,
-    definitionVersion: definition.version,
+    tenant_id: tenantId,
+    definition_id: definition.id,
+    definition_key: job.definitionKey,
+    definition_version: definition.version,
     queue: job.queue ?? definition.queue,
     status: "queued",
     source: job.source ?? "manual",
-    sourceRef: job.sourceRef ?? null,
+    source_ref: job.sourceRef ?? null,
     priority: row.priority,
     ...asStored(job),
-    dedupeKey: job.dedupeKey ?? null,
-    correlationId: job.correlationId ?? null,
-    parentJobId: job.parentJobId ?? null,
-    retriedFromId: job.retriedFromId ?? null,
-    scheduledFor: row.scheduled_for,
-    queuedAt: row.queued_at,
-    expiresAt: job.expiresAt ?? null,
-    maxAttempts: row.max_attempts,
-    timeoutSeconds: row.timeout_seconds ?? definition.timeoutSeconds,
-    createdBy: actor.userId,
-    waitReason: row.ready ? null : scheduled(row.scheduled_for),
+    dedupe_key: job.dedupeKey ?? null,
+    correlation_id: job.correlationId ?? null,
+    parent_job_id: job.parentJobId ?? null,
+    retried_from_id: job.retriedFromId ?? null,
+    scheduled_for: row.scheduled_for,
+    queued_at: row.queued_at,
+    expires_at: job.expiresAt ?? null,
+    max_attempts: row.max_attempts,
+    timeout_seconds: row.timeout_seconds ?? definition.timeoutSeconds,
+    created_by: actor.userId,
+    wait_reason: row.ready ? null : scheduled(row.scheduled_for),
     ...UNTOUCHED,
   };
 }
@@ -69,5 +69,5 @@ function asStored({ payload = {}, metadata = {}, tags = [] }: NewJob): Pick<JobV
   return { ...(JSON.parse(JSON.stringify({ payload, metadata })) as object), tags: [...tags] };
 }
 
-const scheduled = (until: Date): JobView["waitReason"] =>
+const scheduled = (until: Date): JobView["wait_reason"] =>
   describeWait({ status: "queued", isFuture: true, attemptsSpent: 0, until, hasWorker: true, pause: null });

@@ -57,7 +57,7 @@ describe("a dedupe key in use", () => {
     const dedupe = { mode: "live", onConflict: "reschedule" } as const;
     const moved = await enqueue({ dedupeKey, dedupe, scheduledFor: new Date(LATER.getTime() + 1000) });
     expect(moved).toMatchObject({ jobId: held.jobId, conflict: "rescheduled" });
-    expect((await getJob(make.web, scope, held.jobId))?.scheduledFor).toEqual(new Date(LATER.getTime() + 1000));
+    expect((await getJob(make.web, scope, held.jobId))?.scheduled_for).toEqual(new Date(LATER.getTime() + 1000));
     expect((await make.claim("w")).map(({ jobId }) => jobId)).not.toContain(held.jobId);
     await enqueue({ dedupeKey, dedupe });
     expect((await make.claim("w")).map(({ jobId }) => jobId)).toContain(held.jobId);
@@ -81,11 +81,11 @@ describe("a dedupe key in use", () => {
   });
 
   test("a replaced payload belongs to the definition version that it was checked against", async () => {
-    const own = await make.definition({ argSchema: { type: "object", properties: { n: { type: "integer" } } } });
+    const own = await make.definition({ arg_schema: { type: "object", properties: { n: { type: "integer" } } } });
     const dedupeKey = freshKey();
     const held = await enqueue({ definitionKey: own.key, dedupeKey, payload: { n: 1 }, scheduledFor: LATER });
     const argSchema = { type: "object", properties: { n: { type: "string" } } };
-    await updateDefinition(make.platform, scope.actor, { id: own.id, patch: { argSchema } });
+    await updateDefinition(make.platform, scope.actor, { id: own.id, patch: { arg_schema: argSchema } });
     const dedupe = { mode: "live", onConflict: "replace_payload" } as const;
     await enqueue({ definitionKey: own.key, dedupeKey, dedupe, payload: { n: "text" } });
     expect(await getJob(make.web, scope, held.jobId)).toMatchObject({ payload: { n: "text" }, definitionVersion: 2 });
@@ -133,7 +133,7 @@ describe("settings that a job leaves open", () => {
       const [row] = await database.query("select count(*)::int as n from pg_locks where not granted");
       return row?.n > 0;
     });
-    await updateQueue(make.platform, { id: queue.id, patch: { defaultPriority: 20 } });
+    await updateQueue(make.platform, { id: queue.id, patch: { default_priority: 20 } });
     await beside.query("rollback");
     await beside.end();
     const made = await asked;
@@ -148,7 +148,7 @@ describe("settings that a job leaves open", () => {
     const settings = { defaultPriority: 40, maxAttempts: 7, timeoutSeconds: 77 };
     const queue = await createQueue(make.platform, { name: `q-${Date.now()}`, ...settings });
     const open = await make.definition({ queue: queue.name });
-    const own = await make.definition({ queue: queue.name, maxAttempts: 2, timeoutSeconds: 22 });
+    const own = await make.definition({ queue: queue.name, max_attempts: 2, timeout_seconds: 22 });
     const plain = await make.definition();
     const asked = [
       { definitionKey: open.key },
@@ -161,7 +161,7 @@ describe("settings that a job leaves open", () => {
     const single = await Promise.all(asked.map((job) => enqueueJob(make.web, scope, job)));
     for (const made of [bulk, single]) {
       const found = await Promise.all(made.map(({ jobId }) => getJob(make.web, scope, jobId)));
-      expect(found.map((job) => [job?.queue, job?.priority, job?.maxAttempts, job?.timeoutSeconds])).toEqual([
+      expect(found.map((job) => [job?.queue, job?.priority, job?.max_attempts, job?.timeout_seconds])).toEqual([
         [queue.name, 40, 7, 77],
         [queue.name, 40, 2, 22],
         ["default", 100, 3, 3600],
@@ -169,9 +169,9 @@ describe("settings that a job leaves open", () => {
         [queue.name, 5, 1, 11],
       ]);
     }
-    expect([open.maxAttempts, open.timeoutSeconds]).toEqual([7, 77]);
-    const patched = await updateDefinition(make.platform, scope.actor, { id: own.id, patch: { maxAttempts: null } });
-    expect([patched.maxAttempts, patched.timeoutSeconds]).toEqual([7, 22]);
+    expect([open.max_attempts, open.timeout_seconds]).toEqual([7, 77]);
+    const patched = await updateDefinition(make.platform, scope.actor, { id: own.id, patch: { max_attempts: null } });
+    expect([patched.max_attempts, patched.timeout_seconds]).toEqual([7, 22]);
   });
 
   test("an unknown queue is refused by every form of enqueue, and nothing is stored", async () => {

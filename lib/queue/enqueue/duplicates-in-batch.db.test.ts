@@ -42,8 +42,8 @@ test.each(cases)(
     const stored = await getJob(make.web, scope, holder?.jobId ?? "");
     expect(holder).toMatchObject({
       status: stored?.status,
-      scheduledFor: stored?.scheduledFor,
-      queuedAt: stored?.queuedAt,
+      scheduledFor: stored?.scheduled_for,
+      queuedAt: stored?.queued_at,
     });
   },
 );

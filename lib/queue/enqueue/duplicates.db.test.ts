@@ -173,7 +173,7 @@ describe("reschedule", () => {
     const key = freshKey();
     const { jobId } = await move(key);
     expect(await move(key, inAnHour)).toMatchObject({ jobId, conflict: "rescheduled", scheduledFor: inAnHour });
-    expect((await getJob(make.web, scope, jobId))?.waitReason?.code).toBe("scheduled");
+    expect((await getJob(make.web, scope, jobId))?.wait_reason?.code).toBe("scheduled");
     const [record] = await database.query("select scheduled_for from app.jobs where id = $1", [jobId]);
     expect(record?.scheduled_for).toEqual(inAnHour);
     expect(await canBeClaimed(jobId)).toBe(false);

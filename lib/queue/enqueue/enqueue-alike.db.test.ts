@@ -26,15 +26,15 @@ const NEEDS_N = { type: "object", required: ["n"] };
 
 /** Returns a job without the fields that no two jobs share. */
 async function storedOf(jobId: string): Promise<Partial<JobView>> {
-  const { id: _id, queuedAt, scheduledFor, ...view } = (await getJob(make.web, scope, jobId)) as JobView;
-  return scheduledFor.getTime() === queuedAt.getTime() ? view : { ...view, scheduledFor };
+  const { id: _id, queued_at: queuedAt, scheduled_for: scheduledFor, ...view } = (await getJob(make.web, scope, jobId)) as JobView;
+  return scheduledFor.getTime() === queuedAt.getTime() ? view : { ...view, scheduled_for: scheduledFor };
 }
 
 describe("jobs that differ only in their payload", () => {
   test("are stored like jobs enqueued separately or with others", async () => {
-    const { key } = await make.definition({ timeoutSeconds: 70 });
+    const { key } = await make.definition({ timeout_seconds: 70 });
     const queue = `q-${key}`;
-    await createQueue(make.platform, { name: queue, defaultPriority: 7, maxAttempts: 9 });
+    await createQueue(make.platform, { name: queue, default_priority: 7, max_attempts: 9 });
     const later = new Date(Date.now() + 3_600_000);
     const shapes: Partial<NewJob>[] = [
       {},
@@ -86,7 +86,7 @@ describe("jobs that differ only in their payload", () => {
   });
 
   test("are stored completely or not at all", async () => {
-    const { id, key } = await make.definition({ argSchema: NEEDS_N });
+    const { id, key } = await make.definition({ arg_schema: NEEDS_N });
     const jobs = [{ n: 1 }, { n: 2 }, {}].map((payload) => ({ definitionKey: key, payload }));
     await expect(enqueueJobs(make.web, scope, jobs)).rejects.toMatchObject({
       code: "payload-invalid",
@@ -120,12 +120,12 @@ describe("concurrent calls that share a statement", () => {
   test("all notice a definition that changed since they read it", async () => {
     const { id, key } = await make.definition();
     await enqueueJob(make.web, scope, { definitionKey: key });
-    await updateDefinition(make.platform, scope.actor, { id, patch: { argSchema: NEEDS_N } });
+    await updateDefinition(make.platform, scope.actor, { id, patch: { arg_schema: NEEDS_N } });
     const answers = await callAll(key, 12, (n) => (n % 3 === 0 ? { payload: {} } : {}));
     expect(answers.map((one) => (one.status === "fulfilled" ? "accepted" : one.reason.code))).toEqual(
       numbers(12).map((n) => (n % 3 === 0 ? "payload-invalid" : "accepted")),
     );
-    await updateDefinition(make.platform, scope.actor, { id, patch: { isActive: false } });
+    await updateDefinition(make.platform, scope.actor, { id, patch: { is_active: false } });
     expect((await callAll(key, 5)).map((one) => one.status === "rejected" && one.reason.code)).toEqual(
       Array(5).fill("definition-inactive"),
     );
@@ -136,7 +136,7 @@ describe("concurrent calls that share a statement", () => {
     const name = `off-${key}`;
     const { id } = await createQueue(make.platform, { name });
     expect((await callAll(key, 5, () => ({ queue: name }))).every(({ status }) => status === "fulfilled")).toBe(true);
-    await updateQueue(make.platform, { id, patch: { isActive: false } });
+    await updateQueue(make.platform, { id, patch: { is_active: false } });
     const refused = await callAll(key, 5, () => ({ queue: name }));
     expect(refused.map((one) => one.status === "rejected" && one.reason)).toEqual(
       Array(5).fill(expect.objectContaining({ code: "queue-unknown", problems: [expect.anything()] })),
@@ -152,7 +152,7 @@ describe("concurrent calls that share a statement", () => {
 });
 
 test("PAYLOAD-11 the checked payload is stored, even if the caller reuses one object for all calls", async () => {
-  const { key } = await make.definition({ argSchema: { type: "object", properties: { n: { type: "integer" } } } });
+  const { key } = await make.definition({ arg_schema: { type: "object", properties: { n: { type: "integer" } } } });
   await enqueueJob(make.web, scope, { definitionKey: key, payload: { n: 0 } });
   const payload: { n: unknown } = { n: 0 };
   const calls = numbers(3).map((n) => {

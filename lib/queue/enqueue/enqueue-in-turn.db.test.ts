@@ -27,7 +27,7 @@ function watched(tx: TenantTransaction): { tx: TenantTransaction; most: () => nu
 const jobsOfNewKinds = (): Promise<NewJob[]> =>
   Promise.all(
     [1, 2, 3].map(async () => ({
-      definitionKey: (await make.definition({ argSchema: { type: "object", required: ["n"] } })).key,
+      definitionKey: (await make.definition({ arg_schema: { type: "object", required: ["n"] } })).key,
       payload: { n: 1 },
     })),
   );

@@ -18,7 +18,7 @@ const payload = { list: Array.from({ length: 3000 }, (_, n) => n) };
 const MOST = 1 / 3;
 
 async function slowJobs(): Promise<readonly NewJob[]> {
-  const { key } = await make.definition({ argSchema: { properties: { list: SLOW } } });
+  const { key } = await make.definition({ arg_schema: { properties: { list: SLOW } } });
   return Array.from({ length: 20 }, (_, n) => ({ definitionKey: key, payload, priority: n + 1 }));
 }
 
@@ -41,7 +41,7 @@ test("checking the jobs that triggers start yields the event loop between the jo
 test("checking the jobs of a remote worker yields the event loop between the jobs", async () => {
   const { id: definitionId, version: definitionVersion } = await make.definition({
     executor: "remote",
-    argSchema: { properties: { list: SLOW } },
+    arg_schema: { properties: { list: SLOW } },
   });
   const now = new Date();
   const about = { definitionId, definitionVersion, payload, claimedAt: now, leaseSeconds: 30, expiresInMs: null };

@@ -43,7 +43,7 @@ describe("enqueue", () => {
   });
 
   test("a definition changed or disabled since it was read is noticed", async () => {
-    const definition = await make.definition({ argSchema: { type: "object" } });
+    const definition = await make.definition({ arg_schema: { type: "object" } });
     await enqueueJob(make.web, scope, { definitionKey: definition.key, payload: {} });
     const patch = { argSchema: { type: "object", required: ["n"] } };
     await updateDefinition(make.platform, scope.actor, { id: definition.id, patch });
@@ -51,7 +51,7 @@ describe("enqueue", () => {
       code: "payload-invalid",
       problems: [{ pointer: "/payload/n" }],
     });
-    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch: { isActive: false } });
+    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch: { is_active: false } });
     await expect(
       enqueueJob(make.web, scope, { definitionKey: definition.key, payload: { n: 1 } }),
     ).rejects.toMatchObject({

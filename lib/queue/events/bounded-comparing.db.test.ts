@@ -126,7 +126,7 @@ test("a replay that would take longer is refused and stores nothing", async () =
 test("long reasons of refused jobs are shortened and do not block the event loop", async () => {
   const properties = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`${n}${"k".repeat(190)}`, {}]));
   const strict = await make.definition({
-    argSchema: { type: "object", properties, required: Object.keys(properties), additionalProperties: true },
+    arg_schema: { type: "object", properties, required: Object.keys(properties), additionalProperties: true },
   });
   const scope = await make.tenant();
   await listening(scope, { condition: null, definitionId: strict.id });

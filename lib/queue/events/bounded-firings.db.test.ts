@@ -9,7 +9,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 const definition = await make.definition({
-  argSchema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: true },
+  arg_schema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: true },
 });
 const listens = (scope: TenantScope, fields: Partial<ListenerFields>) =>
   listener(database, scope, {

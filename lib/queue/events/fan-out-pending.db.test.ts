@@ -120,13 +120,13 @@ test("TEMPLATE-08 a job whose end starts the same job again stops at the depth l
   }
   expect(laps).toBe(3);
   const { events } = await all(scope);
-  expect(events.map(({ depth, reason, started }) => ({ depth, reason, started }))).toEqual([
+  expect(events.map(({ depth, reason, started_count: started }) => ({ depth, reason, started }))).toEqual([
     { depth: 3, reason: "loop", started: 0 },
     { depth: 2, reason: null, started: 1 },
     { depth: 1, reason: null, started: 1 },
     { depth: 0, reason: null, started: 1 },
   ]);
-  expect(new Set(events.map(({ correlationId }) => correlationId)).size).toBe(1);
+  expect(new Set(events.map(({ correlation_id: correlationId }) => correlationId)).size).toBe(1);
   const [size] = await database.query(
     "select max(octet_length(payload::text)) as n from app.jobs where tenant_id = $1",
     [scope.tenantId],
@@ -154,7 +154,7 @@ test("an event that cannot be processed delays no other and is given up after it
     expect(await fanOutPending(make.web, scope.tenantId)).toMatchObject({ done: 0, failed: [{}] });
   expect(await fanOutPending(make.web, scope.tenantId)).toEqual({ done: 0, failed: [] });
   const { events } = await all(scope);
-  expect(events.map(({ status, reason, started }) => [status, reason, started])).toEqual([
+  expect(events.map(({ status, reason, started_count: started }) => [status, reason, started])).toEqual([
     ["done", null, 1],
     ["done", "failed", 0],
   ]);

@@ -9,7 +9,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 const definition = await make.definition({
-  argSchema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: true },
+  arg_schema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: true },
 });
 const listens = (scope: TenantScope, fields: Partial<ListenerFields> = {}) =>
   listener(database, scope, { definitionId: definition.id, ...fields });
@@ -43,7 +43,7 @@ test("an event starts a job for each matching trigger, with its correlation id, 
   expect(event.misses).toEqual([
     { triggerId: picky, triggerLabel: "picky", reason: "condition", part: "event.n > 5", detail: null },
   ]);
-  const job = await getJob(make.web, scope, event.firings[0]?.jobId ?? "");
+  const job = await getJob(make.web, scope, event.firings[0]?.job_id ?? "");
   expect(job).toMatchObject({
     payload: { n: 3, from: "thing.happened" },
     source: "event",
@@ -83,7 +83,7 @@ test("a payload that cannot be rendered fails its firing with a pointer, and no 
   const { id, ...rest } = await publishEvent(make.web, scope, { name: "thing.happened", data: { n: 1, text: "x" } });
   expect(rest).toMatchObject({ matched: 4, started: 1, reason: null });
   const { firings } = await shown(scope, id);
-  expect(new Map(firings.map(({ triggerId, ...firing }) => [triggerId, firing]))).toMatchObject(
+  expect(new Map(firings.map(({ trigger_id: triggerId, ...firing }) => [triggerId, firing]))).toMatchObject(
     new Map([
       [missing, { outcome: "failed", reason: "template", detail: "/a/0 there is no value at event.q", jobId: null }],
       [misfit, { outcome: "failed", reason: "payload", detail: expect.stringContaining("/payload/n ") }],
@@ -95,7 +95,7 @@ test("a payload that cannot be rendered fails its firing with a pointer, and no 
 
 test("an inactive definition or queue fails only its own firings", async () => {
   const scope = await make.tenant();
-  const off = await make.definition({ isActive: false });
+  const off = await make.definition({ is_active: false });
   const inactive = await listens(scope, { definitionId: off.id });
   const noQueue = await listens(scope, { queue: "default" });
   const fine = await listens(scope, { payloadTemplate: { n: 2 } });
@@ -103,7 +103,7 @@ test("an inactive definition or queue fails only its own firings", async () => {
   await database.query("update app.job_triggers set queue = 'closed' where id = $1", [noQueue]);
   const { id } = await publishEvent(make.web, scope, { name: "thing.happened" });
   const { firings } = await shown(scope, id);
-  expect(new Map(firings.map(({ triggerId, outcome, reason }) => [triggerId, { outcome, reason }]))).toEqual(
+  expect(new Map(firings.map(({ trigger_id: triggerId, outcome, reason }) => [triggerId, { outcome, reason }]))).toEqual(
     new Map([
       [inactive, { outcome: "failed", reason: "definition-inactive" }],
       [noQueue, { outcome: "failed", reason: "queue-unknown" }],
@@ -174,7 +174,7 @@ test("a producer id is one event, also for twenty concurrent callers", async () 
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => publish(n)));
   expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
   expect(answers.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
-  expect(answers.every(({ status, started }) => status === "done" && started === 1)).toBe(true);
+  expect(answers.every(({ status, started_count: started }) => status === "done" && started === 1)).toBe(true);
   const [jobs] = await database.query("select count(*)::int as n from app.jobs where tenant_id = $1", [scope.tenantId]);
   expect(jobs).toEqual({ n: 1 });
   const elsewhere = await publishEvent(make.web, other, { name: "thing.happened", producerId: "order-7" });
@@ -250,8 +250,8 @@ test("the list has filters for name, prefix, time, correlation and cause, newest
   expect((await names({})).sort()).toEqual(["a.one", "a.one", "a.two", "b.one"]);
   expect(await names({ name: "a.one" })).toEqual(["a.one", "a.one"]);
   expect((await names({ name: "a.*" })).sort()).toEqual(["a.one", "a.one", "a.two"]);
-  expect((await names({ correlationId: "c-1" })).sort()).toEqual(["a.one", "a.two"]);
-  expect(await names({ name: "a.one", correlationId: "c-1" })).toEqual(["a.one"]);
+  expect((await names({ correlation_id: "c-1" })).sort()).toEqual(["a.one", "a.two"]);
+  expect(await names({ name: "a.one", correlation_id: "c-1" })).toEqual(["a.one"]);
   expect(await names({ since: new Date(Date.now() + 3_600_000) })).toEqual([]);
   expect(await names({ since: new Date(Date.now() - 3_600_000) })).toHaveLength(4);
   const first = await listEvents(make.web, scope, { filter: {}, limit: 3 });

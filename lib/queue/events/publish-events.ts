@@ -153,7 +153,7 @@ async function tellOf(
     const { considered = 0, matched = 0, started = 0, reason = null, jobIds = [] } = result ?? {};
     const { id, name, producerId, receivedAt } = occurred;
     const status = result ? "done" : "pending";
-    return { id, name, producerId, duplicate: false, receivedAt, status, considered, matched, started, reason, jobIds };
+    return { id, name, producer_id: producerId, duplicate: false, received_at: receivedAt, status, considered_count: considered, matched_count: matched, started_count: started, reason, job_ids: jobIds };
   });
 }
 

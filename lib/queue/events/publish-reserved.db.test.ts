@@ -18,8 +18,8 @@ test("no other job and no trigger template can use the dedupe keys of triggers' 
   const plain = await listens(scope, { payloadTemplate: { n: 1 } });
   const squatter = await listens(scope, { dedupeKeyTemplate: "{{event.key}}" });
   const first = await publishEvent(make.web, scope, { name: "thing.happened", data: { key: "own" } });
-  const started = (await firingsOf(scope, first.id)).find(({ triggerId }) => triggerId === plain);
-  const key = (await getJob(make.web, scope, started?.jobId ?? ""))?.dedupeKey ?? "";
+  const started = (await firingsOf(scope, first.id)).find(({ trigger_id: triggerId }) => triggerId === plain);
+  const key = (await getJob(make.web, scope, started?.job_id ?? ""))?.dedupe_key ?? "";
   expect(key).toMatch(/^trigger:/);
   const asking = enqueueJob(make.web, await make.tenant(), { definitionKey: definition.key, dedupeKey: key });
   await expect(asking).rejects.toMatchObject({
@@ -27,7 +27,7 @@ test("no other job and no trigger template can use the dedupe keys of triggers' 
     problems: [{ pointer: "/dedupe_key", code: "reserved" }],
   });
   const second = await publishEvent(make.web, scope, { name: "thing.happened", data: { key } });
-  expect((await firingsOf(scope, second.id)).find(({ triggerId }) => triggerId === squatter)).toMatchObject({
+  expect((await firingsOf(scope, second.id)).find(({ trigger_id: triggerId }) => triggerId === squatter)).toMatchObject({
     outcome: "failed",
     reason: "dedupe_key",
   });

@@ -52,8 +52,8 @@ export function listEvents(
       from,
       to,
       filter.since ?? null,
-      filter.correlationId ?? null,
-      filter.causedByJobId ?? null,
+      filter.correlation_id ?? null,
+      filter.caused_by_job_id ?? null,
       afterId ?? null,
       limit + 1,
     ]);
@@ -77,7 +77,7 @@ function fitting(events: readonly EventView[]): readonly EventView[] {
   return end === -1 ? events : events.slice(0, Math.max(end, 1));
 }
 
-function rangeOf({ name, correlationId, causedByJobId }: EventFilter): {
+function rangeOf({ name, correlation_id: correlationId, caused_by_job_id: causedByJobId }: EventFilter): {
   readonly driver: EventDriver;
   readonly from: string | null;
   readonly to: string | null;
@@ -125,7 +125,7 @@ export function getEvent(
 
 interface ReplayRow {
   readonly at: Date;
-  readonly actor_kind: EventReplay["actorKind"];
+  readonly actor_kind: EventReplay["actor_kind"];
   readonly actor: string | null;
   readonly reason: string | null;
 }
@@ -139,8 +139,8 @@ interface MissRow {
 }
 
 const toMiss = ({ trigger_id, label, reason, part, detail }: MissRow): EventMiss => ({
-  triggerId: trigger_id,
-  triggerLabel: label,
+  trigger_id: trigger_id,
+  trigger_label: label,
   reason,
   part,
   detail,
@@ -173,31 +173,31 @@ async function firingsOf(
 
 const toFiring = (row: FiringRow): EventFiring => ({
   id: row.id,
-  triggerId: row.trigger_id,
-  triggerLabel: row.label,
-  definitionKey: row.definition_key,
+  trigger_id: row.trigger_id,
+  trigger_label: row.label,
+  definition_key: row.definition_key,
   outcome: row.outcome,
   reason: row.reason,
   detail: row.detail,
-  jobId: row.job_id,
-  jobStatus: row.job_status,
+  job_id: row.job_id,
+  job_status: row.job_status,
 });
 
 function toView(row: EventRow, firings: ReadonlyMap<string, readonly EventFiring[]>): EventView {
   return {
     id: row.id,
     name: row.name,
-    producerId: row.producer_id,
-    receivedAt: row.received_at,
+    producer_id: row.producer_id,
+    received_at: row.received_at,
     status: row.status,
-    considered: row.considered_count,
-    matched: row.matched_count,
-    started: row.started_count,
+    considered_count: row.considered_count,
+    matched_count: row.matched_count,
+    started_count: row.started_count,
     reason: row.reason,
     source: row.source,
-    correlationId: row.correlation_id ?? row.id,
+    correlation_id: row.correlation_id ?? row.id,
     depth: row.depth,
-    causedByJobId: row.caused_by_job_id,
+    caused_by_job_id: row.caused_by_job_id,
     firings: firings.get(row.id) ?? [],
   };
 }

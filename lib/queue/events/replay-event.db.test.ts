@@ -23,9 +23,9 @@ test("publishing returns the created jobs, and a repeat returns the same jobs", 
   await listens(scope, { payloadTemplate: { a: 1 } });
   await listens(scope, { payloadTemplate: { b: 1 } });
   const event = await publish(scope);
-  expect(event.jobIds).toHaveLength(2);
-  for (const id of event.jobIds) expect((await getJob(make.web, scope, id))?.sourceRef).toBe(event.id);
-  expect(await publish(scope)).toMatchObject({ duplicate: true, jobIds: event.jobIds });
+  expect(event.job_ids).toHaveLength(2);
+  for (const id of event.job_ids) expect((await getJob(make.web, scope, id))?.source_ref).toBe(event.id);
+  expect(await publish(scope)).toMatchObject({ duplicate: true, jobIds: event.job_ids });
 });
 
 test("a replay fires the triggers that match now with the original event, and is recorded", async () => {
@@ -43,9 +43,9 @@ test("a replay fires the triggers that match now with the original event, and is
   await listens(scope, { condition: "event.n > 100" });
   const replayed = await replayEvent(make.web, scope, { eventId: event.id });
   expect(replayed).toMatchObject({ considered: 2, matched: 1, started: 1, reason: null });
-  const job = await getJob(make.web, scope, replayed.jobIds[0] ?? "");
+  const job = await getJob(make.web, scope, replayed.job_ids[0] ?? "");
   expect(job).toMatchObject({
-    payload: { n: 7, id: event.id, at: event.receivedAt.toISOString(), by: "order-7" },
+    payload: { n: 7, id: event.id, at: event.received_at.toISOString(), by: "order-7" },
     source: "event",
     sourceRef: event.id,
     correlationId: event.id,
@@ -86,8 +86,8 @@ test("a replay requested by a job has that job's depth, so replays that cause ea
   await listens(scope, { payloadTemplate: { n: 1 }, dedupeWindowSeconds: 0 });
   const { id: eventId } = await publish(scope, 2);
   const at = (chainDepth: number) => replayEvent(make.web, scope, { eventId, chainDepth });
-  const [jobId = ""] = (await at(0)).jobIds;
-  const [made = ""] = (await at(5)).jobIds;
+  const [jobId = ""] = (await at(0)).job_ids;
+  const [made = ""] = (await at(5)).job_ids;
   const depths = await database.query(
     "select chain_depth from app.jobs where id = any ($1::uuid[]) order by chain_depth",
     [[jobId, made]],

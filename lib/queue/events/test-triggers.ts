@@ -69,7 +69,7 @@ export function testTriggers(
   return inTenant(db, scope, async (tx) => {
     const candidates = await candidatesOf(tx, request);
     const events = await eventsOf(tx, request, candidates);
-    const isSingle = request.triggerId !== undefined || request.draft !== undefined;
+    const isSingle = request.trigger_id !== undefined || request.draft !== undefined;
     const pairs = events.flatMap((occurred) =>
       candidates
         .filter(({ listener }) => isSingle || listener.eventName === occurred.event.name)
@@ -103,7 +103,7 @@ const tooMany = (): QueueError =>
     problems: [{ pointer: "/trigger_id", code: "required", detail: "is required: too many triggers listen to them" }],
   });
 
-async function candidatesOf(tx: TenantTransaction, { triggerId, draft }: TestRequest): Promise<Candidate[]> {
+async function candidatesOf(tx: TenantTransaction, { trigger_id: triggerId, draft }: TestRequest): Promise<Candidate[]> {
   if (draft) return [{ listener: draftListener(draft), isStored: false }];
   const found = await listenersToTry(tx, { triggerId: triggerId ?? null, limit: LISTENERS_MAX });
   if (triggerId !== undefined && found.length === 0) throw new QueueError("not-found", "Event trigger not found.");
@@ -116,9 +116,9 @@ function draftListener(draft: DraftTrigger): Listener {
     id: NO_ID,
     label,
     condition: draft.condition ?? null,
-    payloadTemplate: draft.payloadTemplate ?? {},
-    dedupeKeyTemplate: draft.dedupeKeyTemplate ?? null,
-    dedupeWindowSeconds: draft.dedupeWindowSeconds ?? 300,
+    payloadTemplate: draft.payload_template ?? {},
+    dedupeKeyTemplate: draft.dedupe_key_template ?? null,
+    dedupeWindowSeconds: draft.dedupe_window_seconds ?? 300,
   });
   if ("problems" in understood) {
     const problems = understood.problems.map((found) => ({ ...found, pointer: `/draft${found.pointer}` }));
@@ -127,8 +127,8 @@ function draftListener(draft: DraftTrigger): Listener {
   return {
     id: NO_ID,
     label,
-    eventName: draft.eventName,
-    definitionKey: draft.definitionKey ?? "",
+    eventName: draft.event_name,
+    definitionKey: draft.definition_key ?? "",
     queue: null,
     priority: null,
     overlap: "allow",
@@ -141,7 +141,7 @@ function draftListener(draft: DraftTrigger): Listener {
 
 async function eventsOf(
   tx: TenantTransaction,
-  { event, replay, triggerId, draft }: TestRequest,
+  { event, replay, trigger_id: triggerId, draft }: TestRequest,
   candidates: readonly Candidate[],
 ): Promise<Occurred[]> {
   if (event) return [occurredOf(madeUp(event), false)];
@@ -193,7 +193,7 @@ async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): P
     dedupe: null,
   };
   const { understood } = listener;
-  if (listener.eventName !== occurred.event.name) return unrendered({ ...base, matched: false, mismatch: "name" });
+  if (listener.event_name !== occurred.event.name) return unrendered({ ...base, matched: false, mismatch: "name" });
   if ("problems" in understood)
     return unrendered({ ...base, matched: true, mismatch: null, verdict: "fail", problems: understood.problems });
   const { matched, parts } = matchEvent(understood.listener, occurred.event);
@@ -243,7 +243,7 @@ async function withHolders(tx: TenantTransaction, results: readonly TriggerTest[
     const heldByJobId = result.dedupe ? (holders.get(result.dedupe.key) ?? null) : null;
     if (!result.dedupe || heldByJobId === null) return result;
     const verdict = result.verdict === "start" ? "deduplicate" : result.verdict;
-    return { ...result, verdict, dedupe: { ...result.dedupe, heldByJobId } };
+    return { ...result, verdict, dedupe: { ...result.dedupe, held_by_job_id: heldByJobId } };
   });
 }
 
@@ -251,14 +251,14 @@ async function summaryOf(events: number, results: readonly TriggerTest[]): Promi
   let left = CHARACTERS_MAX;
   const shown = await mapInTurns(results.slice(0, RESULTS_MAX), (result) => {
     if (left >= 0) left -= JSON.stringify(result.payload ?? null).length;
-    return left >= 0 ? result : { ...result, payload: null, payloadOmitted: true };
+    return left >= 0 ? result : { ...result, payload: null, payload_omitted: true };
   });
   const matched = results.filter((result) => result.matched && result.mismatch === null);
   return {
     events,
     considered: results.length,
     matched: matched.length,
-    wouldStart: matched.filter(({ verdict }) => verdict === "start").length,
+    would_start: matched.filter(({ verdict }) => verdict === "start").length,
     results: shown,
   };
 }

@@ -23,27 +23,27 @@ export interface NewEvent {
 export interface PublishedEvent {
   readonly id: string;
   readonly name: string;
-  readonly producerId: string | null;
+  readonly producer_id: string | null;
   /** True if an event with this producer id existed; the existing event is returned. */
   readonly duplicate: boolean;
-  readonly receivedAt: Date;
+  readonly received_at: Date;
   /** pending: stored, and still to be compared by the leading scheduler. */
   readonly status: "pending" | "done";
-  readonly considered: number;
-  readonly matched: number;
-  readonly started: number;
+  readonly considered_count: number;
+  readonly matched_count: number;
+  readonly started_count: number;
   readonly reason: EventReason | null;
   /** The jobs that it made, in the order of the firings. */
-  readonly jobIds: readonly string[];
+  readonly job_ids: readonly string[];
 }
 
 /** The result of a replay, without earlier firings. */
-export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered" | "matched" | "started" | "reason" | "jobIds">;
+export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered" | "matched" | "started" | "reason" | "job_ids">;
 
 /** A replay of an event. */
 export interface EventReplay {
   readonly at: Date;
-  readonly actorKind: "user" | "api_key" | "system";
+  readonly actor_kind: "user" | "api_key" | "system";
   /** An email address, or the name of an API key; null if it was deleted. */
   readonly actor: string | null;
   readonly detail: string;
@@ -51,8 +51,8 @@ export interface EventReplay {
 
 /** A trigger that listened and did not match, and the part of its condition that did not hold. */
 export interface EventMiss {
-  readonly triggerId: string;
-  readonly triggerLabel: string | null;
+  readonly trigger_id: string;
+  readonly trigger_label: string | null;
   readonly reason: "condition" | "expired";
   readonly part: string | null;
   readonly detail: string | null;
@@ -60,21 +60,21 @@ export interface EventMiss {
 
 export interface EventFiring {
   readonly id: string;
-  readonly triggerId: string;
-  readonly triggerLabel: string;
-  readonly definitionKey: string;
+  readonly trigger_id: string;
+  readonly trigger_label: string;
+  readonly definition_key: string;
   readonly outcome: FiringOutcome;
   readonly reason: string | null;
   readonly detail: string | null;
-  readonly jobId: string | null;
-  readonly jobStatus: JobStatus | null;
+  readonly job_id: string | null;
+  readonly job_status: JobStatus | null;
 }
 
 export interface EventView extends Omit<PublishedEvent, "duplicate" | "jobIds"> {
   readonly source: EventSource;
-  readonly correlationId: string;
+  readonly correlation_id: string;
   readonly depth: number;
-  readonly causedByJobId: string | null;
+  readonly caused_by_job_id: string | null;
   readonly firings: readonly EventFiring[];
 }
 
@@ -90,50 +90,50 @@ export interface EventFilter {
   readonly name?: string;
   /** Inclusive. */
   readonly since?: Date;
-  readonly correlationId?: string;
-  readonly causedByJobId?: string;
+  readonly correlation_id?: string;
+  readonly caused_by_job_id?: string;
 }
 
 /** A trigger that is not stored, with the fields that matter for events. */
 export interface DraftTrigger {
   readonly label?: string;
-  readonly eventName: string;
-  readonly definitionKey?: string;
+  readonly event_name: string;
+  readonly definition_key?: string;
   readonly condition?: string | null;
-  readonly payloadTemplate?: unknown;
-  readonly dedupeKeyTemplate?: string | null;
-  readonly dedupeWindowSeconds?: number;
+  readonly payload_template?: unknown;
+  readonly dedupe_key_template?: string | null;
+  readonly dedupe_window_seconds?: number;
 }
 
 /** The events and triggers to test: an example event or the newest stored ones; one trigger, a draft, or all. */
 export interface TestRequest {
   readonly event?: NewEvent;
   readonly replay?: number;
-  readonly triggerId?: string;
+  readonly trigger_id?: string;
   readonly draft?: DraftTrigger;
 }
 
 export interface TriggerTest {
-  readonly eventId: string | null;
-  readonly eventName: string;
-  readonly receivedAt: Date | null;
-  readonly triggerId: string | null;
-  readonly triggerLabel: string;
+  readonly event_id: string | null;
+  readonly event_name: string;
+  readonly received_at: Date | null;
+  readonly trigger_id: string | null;
+  readonly trigger_label: string;
   readonly matched: boolean;
   readonly mismatch: "name" | "condition" | "disabled" | "expired" | null;
   readonly parts: readonly { readonly text: string; readonly holds: boolean; readonly detail: string | null }[];
   readonly verdict: "start" | "deduplicate" | "fail" | null;
   readonly payload: unknown;
   /** True if the payload was left out because the response would have been too large. */
-  readonly payloadOmitted: boolean;
+  readonly payload_omitted: boolean;
   readonly problems: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
-  readonly dedupe: { readonly key: string; readonly windowSeconds: number; readonly heldByJobId: string | null } | null;
+  readonly dedupe: { readonly key: string; readonly window_seconds: number; readonly held_by_job_id: string | null } | null;
 }
 
 export interface TriggerTests {
   readonly events: number;
   readonly considered: number;
   readonly matched: number;
-  readonly wouldStart: number;
+  readonly would_start: number;
   readonly results: readonly TriggerTest[];
 }

@@ -176,14 +176,14 @@ function toEnd(row: ExpiredRow, started: boolean, { random, retry }: Deciding): 
       definition: {
         retry: {
           strategy: row.retry_strategy,
-          delaySeconds: row.retry_delay_seconds,
+          delay_seconds: row.retry_delay_seconds,
           multiplier: row.retry_multiplier,
-          maxDelaySeconds: row.retry_max_delay_seconds,
+          max_delay_seconds: row.retry_max_delay_seconds,
           jitter: row.retry_jitter,
         },
         retryClasses: row.retry_classes,
       },
-      queue: { delaySeconds: row.queue_retry_delay_seconds, multiplier: row.queue_retry_multiplier },
+      queue: { delay_seconds: row.queue_retry_delay_seconds, multiplier: row.queue_retry_multiplier },
       environment: retry,
     }),
     random,

@@ -48,7 +48,7 @@ const reservations = async () =>
 const age = () => database.query("update app.claim_reservations set made_at = made_at - interval '10 s'");
 
 test("reserved slots count as running until they are unused for seconds", async () => {
-  await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 5 });
   await reserve(4);
   expect(await reservations()).toBe(4);
   const first = await claim(10);
@@ -62,7 +62,7 @@ test("reserved slots count as running until they are unused for seconds", async 
 });
 
 test("the count with a mark of running jobs is exact for ended, reclaimed and later jobs, and after a clock that went back", async () => {
-  await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 4 });
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 4 });
   const marked = async () => (await database.query("select jobs from app.running_mark"))[0]?.jobs;
   const [first, second, third] = (await claim(3)).jobs;
   if (!(first && second && third)) throw new Error("three jobs were to be claimed");
@@ -88,7 +88,7 @@ test("the count with a mark of running jobs is exact for ended, reclaimed and la
 });
 
 test("a mark of running jobs includes jobs claimed with an older reservation", async () => {
-  await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 5 });
   await reserve(5);
   const [row] = await database.query<{ id: string }>("select id from app.claim_reservations");
   await database.moveClock(60_000);
@@ -101,7 +101,7 @@ test("a mark of running jobs includes jobs claimed with an older reservation", a
 });
 
 test("a reservation in use is never dropped, however long its transaction takes", async () => {
-  await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 5 });
   await reserve(5);
   await age();
   await make.worker.transaction(async (slow) => {
@@ -111,7 +111,7 @@ test("a reservation in use is never dropped, however long its transaction takes"
 });
 
 test("a claim with a dropped reservation returns no job", async () => {
-  await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 5 });
   await reserve(5);
   const [made] = await database.query<{ id: string }>("select id from app.claim_reservations");
   await age();
@@ -121,7 +121,7 @@ test("a claim with a dropped reservation returns no job", async () => {
 });
 
 test("rate tokens taken for jobs that another worker claimed are returned", async () => {
-  await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.001, burst: 6 });
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", starts_per_second: 0.001, burst: 6 });
   const tokens = async () =>
     (await database.query<{ tokens: number }>("select tokens from app.rate_buckets"))[0]?.tokens;
   await make.worker.transaction(async (other) => {

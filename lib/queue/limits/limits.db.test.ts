@@ -65,17 +65,17 @@ async function waitReasonOf(scope: typeof acme) {
     "select job_id from app.live_jobs where tenant_id = $1 and ready order by sort_key desc limit 1",
     [scope.tenantId],
   );
-  return (await getJob(make.web, scope, row?.job_id))?.waitReason;
+  return (await getJob(make.web, scope, row?.job_id))?.wait_reason;
 }
 
 describe("a limit on running jobs", () => {
   const cases: [LimitInput, number][] = [
-    [{ scope: "queue", queue: "email-sending", maxRunning: 3 }, 3],
-    [{ scope: "definition", definitionKey: "mail", maxRunning: 3 }, 3 + 20],
-    [{ scope: "tenant_queue", queue: "email-sending", tenant: "acme", maxRunning: 3 }, 3 + 20],
-    [{ scope: "tenant_queue", queue: "email-sending", maxRunning: 3 }, 3 + 3],
-    [{ scope: "tenant_definition", definitionKey: "mail", tenant: "acme", maxRunning: 3 }, 3 + 30],
-    [{ scope: "tenant_definition", definitionKey: "mail", maxRunning: 3 }, 3 + 3 + 20],
+    [{ scope: "queue", queue: "email-sending", max_running: 3 }, 3],
+    [{ scope: "definition", definition_key: "mail", max_running: 3 }, 3 + 20],
+    [{ scope: "tenant_queue", queue: "email-sending", tenant: "acme", max_running: 3 }, 3 + 20],
+    [{ scope: "tenant_queue", queue: "email-sending", max_running: 3 }, 3 + 3],
+    [{ scope: "tenant_definition", definition_key: "mail", tenant: "acme", max_running: 3 }, 3 + 30],
+    [{ scope: "tenant_definition", definition_key: "mail", max_running: 3 }, 3 + 3 + 20],
   ];
   test.each(cases)("%j lets %i of 40 jobs run", async (input, expected) => {
     await add(acme, "mail", 10);
@@ -89,7 +89,7 @@ describe("a limit on running jobs", () => {
 
   test("lets the next job start when one ends, and returns the limited lanes", async () => {
     await add(acme, "mail", 5);
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 2 });
     const first = await claim(10);
     expect(first.limitedLanes).toEqual([{ laneNo: first.jobs[0]?.laneNo, by: "running", retryInMs: null }]);
     const [one] = first.jobs;
@@ -101,22 +101,22 @@ describe("a limit on running jobs", () => {
 
   test("does not report a lane without more jobs", async () => {
     await add(acme, "mail", 2);
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 2 });
     expect(await claim(10)).toMatchObject({ jobs: [{}, {}], limitedLanes: [] });
   });
 
   test("can change while jobs run: lowering it ends no job, raising it adds slots at once", async () => {
     await add(acme, "mail", 20);
-    const { id } = await createLimit(make.platform, { scope: "definition", definitionKey: "mail", maxRunning: 5 });
+    const { id } = await createLimit(make.platform, { scope: "definition", definition_key: "mail", max_running: 5 });
     const running = await claim(10);
-    await updateLimit(make.platform, { id, patch: { maxRunning: 2 } });
+    await updateLimit(make.platform, { id, patch: { max_running: 2 } });
     expect((await claim(10)).jobs).toEqual([]);
     await settleAttempts(
       make.worker,
       running.jobs.slice(0, 3).map((job) => succeeded(job)),
     );
     expect((await claim(10)).jobs).toEqual([]);
-    await updateLimit(make.platform, { id, patch: { maxRunning: 6 } });
+    await updateLimit(make.platform, { id, patch: { max_running: 6 } });
     expect((await claim(10)).jobs).toHaveLength(4);
     await deleteLimit(make.platform, id);
     expect((await claim(10)).jobs).toHaveLength(10);
@@ -126,8 +126,8 @@ describe("a limit on running jobs", () => {
   test("a tenant's own limit replaces the limit for each tenant", async () => {
     await add(acme, "mail", 9);
     await add(globex, "mail", 9);
-    await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", maxRunning: 2 });
-    await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", tenant: "acme", maxRunning: 5 });
+    await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", max_running: 2 });
+    await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", tenant: "acme", max_running: 5 });
     const { jobs } = await claim(100);
     expect(jobs.filter(({ tenantId }) => tenantId === acme.tenantId)).toHaveLength(5);
     expect(jobs.filter(({ tenantId }) => tenantId === globex.tenantId)).toHaveLength(2);
@@ -136,14 +136,14 @@ describe("a limit on running jobs", () => {
   test("applies to a worker that has not heard of it", async () => {
     await add(acme, "mail", 9);
     const { lanes } = await pollWork(make.worker, { workerId: "w", afterLane: 0, maxLanes: 256 });
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 1 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 1 });
     const asked = lanes.map(({ laneNo }) => ({ laneNo, limited: false, limit: 9, leaseSeconds: 30 }));
     expect(await claimFromLanes(make.worker, { workerId: "w", lanes: asked, limit: 9 })).toMatchObject({ jobs: [] });
   });
 
   test("counts an expired lease until it is rescued", async () => {
     await add(acme, "mail", 5);
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 2 });
     await claim(10);
     await database.moveClock(31_000);
     expect((await claim(10)).jobs).toEqual([]);
@@ -153,7 +153,7 @@ describe("a limit on running jobs", () => {
 
   test("a claim that finds the limit locked returns without jobs instead of waiting", async () => {
     await add(acme, "mail", 5);
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 2 });
     const other = new pg.Client({ connectionString: database.adminUrl });
     await other.connect();
     await other.query("begin; select 1 from app.concurrency_limits for update");
@@ -169,7 +169,7 @@ describe("a limit on running jobs", () => {
     await database.query("delete from app.job_workers");
     await registerWorker(make.worker, { ...WORKER, definitions: ["mail"] });
     await add(acme, "mail", 5);
-    const { id } = await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", maxRunning: 2 });
+    const { id } = await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", max_running: 2 });
     await claim(10);
     expect(await waitReasonOf(acme)).toEqual({
       code: "at_limit",
@@ -194,7 +194,7 @@ describe("a limit on running jobs", () => {
 describe("a limit on starts per second", () => {
   test("allows its burst at once, then its rate, by the database's clock", async () => {
     await add(acme, "mail", 40);
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.01, burst: 3 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", starts_per_second: 0.01, burst: 3 });
     const first = await claim(10);
     expect(first.jobs).toHaveLength(3);
     expect(first.limitedLanes).toMatchObject([{ by: "rate", retryInMs: 60_000 }]);
@@ -210,7 +210,7 @@ describe("a limit on starts per second", () => {
 
   test("gains no tokens from a clock that goes back", async () => {
     await add(acme, "mail", 40);
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.01, burst: 3 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", starts_per_second: 0.01, burst: 3 });
     await database.moveClock(1_000_000);
     await claim(10);
     await database.moveClock(0);
@@ -258,15 +258,15 @@ const claimOnce = async (workerId: string) => (await claim(4, workerId)).jobs;
 
 describe("8 concurrent claimers, with ends and lost leases between claims", () => {
   test("never exceed the limit on running jobs, by an audit of all leases", async () => {
-    await createLimit(make.platform, { scope: "definition", definitionKey: "mail", maxRunning: 5 });
-    await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", maxRunning: 3 });
+    await createLimit(make.platform, { scope: "definition", definition_key: "mail", max_running: 5 });
+    await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", max_running: 3 });
     await race({ claimers: 8, jobs: 400, claimOnce });
     expect(await mostAtOnce(database)).toBe(5);
     expect(await mostAtOnce(database, acme)).toBe(3);
   });
 
   test("never exceed burst + rate × interval, in any interval", async () => {
-    await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 150, burst: 10 });
+    await createLimit(make.platform, { scope: "queue", queue: "email-sending", starts_per_second: 150, burst: 10 });
     await race({ claimers: 8, jobs: 300, claimOnce });
     expect(await mostStartsOver(database, { rate: 150, burst: 10 })).toBeLessThanOrEqual(0.001);
   });

@@ -60,7 +60,7 @@ export async function updateLimit(
   return db.transaction(async (tx) => {
     const { burst, ...current } = await limitById(tx, id, { lock: true });
     // A burst that was never set follows the rate.
-    const named = burst === defaultBurst(current.startsPerSecond) ? null : burst;
+    const named = burst === defaultBurst(current.starts_per_second) ? null : burst;
     await tx.run(updateLimitSql, [id, ...values({ ...current, burst: named, ...patch })]);
     return limitById(tx, id);
   });
@@ -83,7 +83,7 @@ async function limitById(db: Runner, id: number, { lock = false } = {}): Promise
 }
 
 /** The values in the order of the columns in insertLimitSql. At least one of the two numbers is required. */
-function values({ maxRunning, startsPerSecond, burst }: Partial<LimitValues>): (number | null)[] {
+function values({ max_running: maxRunning, starts_per_second: startsPerSecond, burst }: Partial<LimitValues>): (number | null)[] {
   const rate = startsPerSecond ?? null;
   if ((maxRunning ?? null) === null && rate === null) {
     throw new QueueError("invalid-value", "The limit has no bound.", {
@@ -101,14 +101,14 @@ function toLimitView(row: LimitRow): LimitView {
     id: row.id,
     scope: row.scope,
     queue: row.queue,
-    definitionKey: row.definition_key,
+    definition_key: row.definition_key,
     tenant: row.tenant,
-    maxRunning: row.max_running,
-    startsPerSecond: row.starts_per_second,
+    max_running: row.max_running,
+    starts_per_second: row.starts_per_second,
     burst: row.burst,
-    limitedAt: row.limited_at,
-    limitedBy: row.limited_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    limited_at: row.limited_at,
+    limited_by: row.limited_by,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
   };
 }

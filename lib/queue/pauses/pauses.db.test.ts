@@ -42,7 +42,7 @@ async function claimFromMemory(): Promise<string[]> {
 describe("a pause", () => {
   const cases: [PauseInput, ("acmeMail" | "acmeReport" | "globexMail")[]][] = [
     [{ scope: "queue", queue: "email-sending", reason: "x" }, ["acmeReport"]],
-    [{ scope: "definition", definitionKey: "report", reason: "x" }, ["acmeMail", "globexMail"]],
+    [{ scope: "definition", definition_key: "report", reason: "x" }, ["acmeMail", "globexMail"]],
     [{ scope: "tenant", tenant: "acme", reason: "x" }, ["globexMail"]],
     [{ scope: "all", reason: "x" }, []],
   ];
@@ -109,7 +109,7 @@ describe("a pause", () => {
     const id = await put(acme, mail.key);
     const until = new Date(Date.now() + 60_000);
     await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is down", until });
-    expect((await getJob(make.web, acme, id))?.waitReason).toEqual({
+    expect((await getJob(make.web, acme, id))?.wait_reason).toEqual({
       code: "paused",
       detail: "Its queue is paused: provider is down",
       until,

@@ -67,11 +67,11 @@ function toPauseView(row: PauseRow): PauseView {
     id: row.id,
     scope: row.scope,
     queue: row.queue,
-    definitionKey: row.definition_key,
+    definition_key: row.definition_key,
     tenant: row.tenant,
     reason: row.reason,
     since: row.paused_at,
     until: row.paused_until,
-    pausedBy: row.paused_by,
+    paused_by: row.paused_by,
   };
 }

@@ -75,7 +75,7 @@ test("no claim of any kind starts a job of a suspended tenant; when the suspensi
 });
 
 test("a suspended tenant gets no slot under a limit", async () => {
-  const { id } = await createLimit(make.platform, { scope: "queue", queue: "default", maxRunning: 1 });
+  const { id } = await createLimit(make.platform, { scope: "queue", queue: "default", max_running: 1 });
   const held = await put(acme);
   await setStatus(acme, "suspended");
   const free = await put(globex);
@@ -110,7 +110,7 @@ test("the suspension is the wait reason, before any pause", async () => {
   const id = await put(acme);
   await pause(make.platform, SYSTEM, { scope: "all", reason: "maintenance" });
   await setStatus(acme, "suspended");
-  const reason = async () => (await getJob(make.web, acme, id))?.waitReason;
+  const reason = async () => (await getJob(make.web, acme, id))?.wait_reason;
   expect(await reason()).toEqual({ code: "suspended", detail: "The tenant is suspended." });
   await setStatus(acme, "active");
   expect(await reason()).toMatchObject({ code: "paused" });

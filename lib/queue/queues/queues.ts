@@ -86,13 +86,13 @@ function values(name: string, queue: Required<Omit<QueueInput, "name">>): unknow
   return [
     name,
     queue.description,
-    queue.defaultPriority,
-    queue.timeoutSeconds,
-    queue.maxAttempts,
-    queue.retryDelaySeconds,
-    queue.retryMultiplier,
+    queue.default_priority,
+    queue.timeout_seconds,
+    queue.max_attempts,
+    queue.retry_delay_seconds,
+    queue.retry_multiplier,
     queue.weight,
-    queue.isActive,
+    queue.is_active,
   ];
 }
 
@@ -102,20 +102,20 @@ function toQueueView(row: QueueRow): QueueView {
     id: row.id,
     name: row.name,
     description: row.description,
-    defaultPriority: row.default_priority,
-    timeoutSeconds: row.timeout_seconds,
-    maxAttempts: row.max_attempts,
-    retryDelaySeconds: row.retry_delay_seconds,
-    retryMultiplier: row.retry_multiplier,
+    default_priority: row.default_priority,
+    timeout_seconds: row.timeout_seconds,
+    max_attempts: row.max_attempts,
+    retry_delay_seconds: row.retry_delay_seconds,
+    retry_multiplier: row.retry_multiplier,
     weight: row.weight,
-    isActive: row.is_active,
+    is_active: row.is_active,
     pause: pause && {
       scope: pause.scope,
       reason: pause.reason,
       since: new Date(pause.since),
       until: pause.until === null ? null : new Date(pause.until),
     },
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
   };
 }

@@ -6,14 +6,14 @@ export type { LimitScope, PauseScope, WorkerStatus } from "../states";
 /** A queue's settings for its jobs; null = not set, so the installation's default applies. */
 export interface QueueSettings {
   readonly description: string;
-  readonly defaultPriority: number;
-  readonly timeoutSeconds: number | null;
-  readonly maxAttempts: number | null;
-  readonly retryDelaySeconds: number | null;
-  readonly retryMultiplier: number | null;
+  readonly default_priority: number;
+  readonly timeout_seconds: number | null;
+  readonly max_attempts: number | null;
+  readonly retry_delay_seconds: number | null;
+  readonly retry_multiplier: number | null;
   /** Its share of the tenant's starts, relative to the tenant's other queues. */
   readonly weight: number;
-  readonly isActive: boolean;
+  readonly is_active: boolean;
 }
 
 export interface QueueView extends QueueSettings {
@@ -26,8 +26,8 @@ export interface QueueView extends QueueSettings {
     readonly since: Date;
     readonly until: Date | null;
   } | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
+  readonly created_at: Date;
+  readonly updated_at: Date;
 }
 
 export type QueueInput = { readonly name: string } & Partial<QueueSettings>;
@@ -40,7 +40,7 @@ export type HoldScope = PauseScope | "suspension";
 export interface PauseInput {
   readonly scope: PauseScope;
   readonly queue?: string;
-  readonly definitionKey?: string;
+  readonly definition_key?: string;
   /** Id or slug. */
   readonly tenant?: string;
   readonly reason: string;
@@ -51,19 +51,19 @@ export interface PauseView {
   readonly id: string;
   readonly scope: PauseScope;
   readonly queue: string | null;
-  readonly definitionKey: string | null;
+  readonly definition_key: string | null;
   /** Slug. */
   readonly tenant: string | null;
   readonly reason: string;
   readonly since: Date;
   readonly until: Date | null;
-  readonly pausedBy: string | null;
+  readonly paused_by: string | null;
 }
 
 /** Null = no limit of this kind. */
 export interface LimitValues {
-  readonly maxRunning: number | null;
-  readonly startsPerSecond: number | null;
+  readonly max_running: number | null;
+  readonly starts_per_second: number | null;
   /** Starts that may begin at once after an idle time. In any t seconds, at most burst + t * startsPerSecond begin. */
   readonly burst: number | null;
 }
@@ -72,7 +72,7 @@ export interface LimitValues {
 export type LimitInput = {
   readonly scope: LimitScope;
   readonly queue?: string;
-  readonly definitionKey?: string;
+  readonly definition_key?: string;
   /** Id or slug. */
   readonly tenant?: string;
 } & Partial<LimitValues>;
@@ -81,18 +81,18 @@ export interface LimitView extends LimitValues {
   readonly id: number;
   readonly scope: LimitScope;
   readonly queue: string | null;
-  readonly definitionKey: string | null;
+  readonly definition_key: string | null;
   /** Slug. */
   readonly tenant: string | null;
   /** When the limit last kept ready jobs from starting, to the second, and which of its numbers did. */
-  readonly limitedAt: Date | null;
-  readonly limitedBy: "running" | "rate" | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
+  readonly limited_at: Date | null;
+  readonly limited_by: "running" | "rate" | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
 }
 
 export interface WorkerView {
-  readonly workerId: string;
+  readonly worker_id: string;
   readonly hostname: string;
   readonly pid: number;
   readonly version: string;
@@ -100,24 +100,24 @@ export interface WorkerView {
   readonly queues: readonly string[];
   readonly definitions: readonly string[];
   readonly capacity: number;
-  readonly runningCount: number;
+  readonly running_count: number;
   readonly status: WorkerStatus;
-  readonly startedAt: Date;
-  readonly lastSeenAt: Date;
-  readonly ageSeconds: number;
-  readonly healthPort: number | null;
+  readonly started_at: Date;
+  readonly last_seen_at: Date;
+  readonly age_seconds: number;
+  readonly health_port: number | null;
   readonly isolation: string;
   /** Version of the worker's time-zone data; null = unknown, or a remote worker. */
-  readonly tzVersion: string | null;
-  readonly cpuPercent: number | null;
-  readonly rssBytes: number | null;
-  readonly eventLoopLagMs: number | null;
+  readonly tz_version: string | null;
+  readonly cpu_percent: number | null;
+  readonly rss_bytes: number | null;
+  readonly event_loop_lag_ms: number | null;
 }
 
 /** How many live workers and schedulers use one version of the time-zone data. */
 export interface TzUse {
   /** Null = unknown. */
-  readonly tzVersion: string | null;
+  readonly tz_version: string | null;
   readonly workers: number;
   readonly schedulers: number;
 }

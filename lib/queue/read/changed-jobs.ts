@@ -64,15 +64,15 @@ async function artifactsOfRunning(
 function fingerprint(job: JobView, artifacts: number): string {
   return [
     job.status,
-    job.runNo,
-    job.attemptCount,
+    job.run_no,
+    job.attempt_count,
     job.progress?.percent,
     job.progress?.message,
-    job.cancelRequestedAt?.getTime(),
-    job.scheduledFor.getTime(),
+    job.cancel_requested_at?.getTime(),
+    job.scheduled_for.getTime(),
     job.priority,
-    job.claimedByWorker,
-    job.waitReason?.code,
+    job.claimed_by_worker,
+    job.wait_reason?.code,
     artifacts,
   ].join("|");
 }

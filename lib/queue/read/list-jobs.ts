@@ -64,13 +64,13 @@ export async function resolveFilter(tx: TenantTransaction, filter: JobFilter): P
   const search = filter.q?.trim();
   const jobId = search !== undefined && UUID.test(search) ? search : null;
   const prefix = search && jobId === null ? search : null;
-  const byDefinition = filter.definitionKey !== undefined || prefix !== null;
+  const byDefinition = filter.definition_key !== undefined || prefix !== null;
   const definitions = byDefinition
-    ? await tx.run<{ id: string }>(definitionIdsSql, [filter.definitionKey ?? null, prefix])
+    ? await tx.run<{ id: string }>(definitionIdsSql, [filter.definition_key ?? null, prefix])
     : null;
-  const byTime = filter.createdAfter !== undefined || filter.createdBefore !== undefined;
+  const byTime = filter.created_after !== undefined || filter.created_before !== undefined;
   const [range] = byTime
-    ? await tx.run<IdRange>(idFloorSql, [filter.createdAfter ?? null, filter.createdBefore ?? null])
+    ? await tx.run<IdRange>(idFloorSql, [filter.created_after ?? null, filter.created_before ?? null])
     : [];
   return {
     // If no definition matches, an id that does not exist keeps the filter from meaning "any".
@@ -101,9 +101,9 @@ export function shapeOf(filter: JobFilter, found: Resolved): ListShape {
 
 function driverOf(filter: JobFilter, { jobId, definitionIds }: Resolved): Driver {
   if (jobId !== null) return "id";
-  if (filter.retriedFromId !== undefined) return "retried";
-  if (filter.parentJobId !== undefined) return "parent";
-  if (filter.correlationId !== undefined) return "correlation";
+  if (filter.retried_from_id !== undefined) return "retried";
+  if (filter.parent_job_id !== undefined) return "parent";
+  if (filter.correlation_id !== undefined) return "correlation";
   if (definitionIds === null) return "none";
   return definitionIds.length === 1 ? "definition" : "definitions";
 }
@@ -119,14 +119,14 @@ export function valuesOf(scope: Pick<TenantScope, "tenantId">, filter: JobFilter
     limit,
     offset,
     found.definitionIds,
-    filter.correlationId ?? null,
-    filter.parentJobId ?? null,
+    filter.correlation_id ?? null,
+    filter.parent_job_id ?? null,
     filter.source?.length ? filter.source : null,
     filter.queue ?? null,
     filter.tag ?? null,
     found.jobId,
     (filter.status ?? []).filter((status) => WAITING.includes(status)),
     SCAN_BUDGET,
-    filter.retriedFromId ?? null,
+    filter.retried_from_id ?? null,
   ];
 }

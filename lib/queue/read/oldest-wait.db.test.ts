@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 
 /** The oldest wait of the summary, in whole minutes. */
 async function oldestMinutes(scope: Parameters<typeof summarizeJobs>[1]): Promise<number | null> {
-  const { oldestQueuedAgeSeconds: age } = await summarizeJobs(make.web, scope);
+  const { oldest_queued_age_seconds: age } = await summarizeJobs(make.web, scope);
   return age === null ? null : Math.round(age / 60);
 }
 
@@ -64,6 +64,6 @@ test("it is found behind a thousand lower ids that are not ready, and is null wh
   await database.moveClock(1_200_000);
   expect(await oldestMinutes(own)).toBe(20);
   expect(await oldestMinutes(other)).toBeNull();
-  await changeJob(make.web, own, { jobId: waiting?.jobId ?? "", scheduledFor });
+  await changeJob(make.web, own, { jobId: waiting?.jobId ?? "", scheduled_for: scheduledFor });
   expect(await oldestMinutes(own)).toBe(10);
 });

@@ -58,7 +58,7 @@ test.each([
        and ($3::text is null or stream = $3) order by attempt_no, seq`,
       [id, "attempt" in filter ? filter.attempt : null, "stream" in filter ? filter.stream : null],
     );
-    expect(pages.flat().map(({ attemptNo, seq }) => `${attemptNo}:${seq}`)).toEqual(stored.map(({ at }) => at));
+    expect(pages.flat().map(({ attempt_no: attemptNo, seq }) => `${attemptNo}:${seq}`)).toEqual(stored.map(({ at }) => at));
     expect(pages.length).toBeGreaterThan(2);
   },
 );
@@ -89,12 +89,12 @@ test("a page of attempts has at most 512 KiB of texts, and the pages contain eve
   );
   await database.query("update app.live_jobs set lease_no = 14 where job_id = $1", [id]);
   for (const tails of [true, false]) {
-    const pages = await readAll(async (last: { readonly attemptNo: number } | undefined) => {
-      const rows = (await listAttempts(make.web, scope, id, { limit: 20, tails, beforeNo: last?.attemptNo })) ?? [];
-      const texts = rows.flatMap(({ errorText, stdoutTail, stderrTail }) => [errorText, stdoutTail, stderrTail]);
-      return { rows, bytes: bytesOf(texts), hasMore: rows.at(-1)?.hasOlder === true };
+    const pages = await readAll(async (last: { readonly attempt_no: number } | undefined) => {
+      const rows = (await listAttempts(make.web, scope, id, { limit: 20, tails, beforeNo: last?.attempt_no })) ?? [];
+      const texts = rows.flatMap(({ error_text: errorText, stdout_tail: stdoutTail, stderr_tail: stderrTail }) => [errorText, stdoutTail, stderrTail]);
+      return { rows, bytes: bytesOf(texts), hasMore: rows.at(-1)?.has_older === true };
     });
-    expect(pages.flat().map(({ attemptNo }) => attemptNo)).toEqual([14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    expect(pages.flat().map(({ attempt_no: attemptNo }) => attemptNo)).toEqual([14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
     expect(pages.map((page) => page.length)).toEqual(tails ? [4, 3, 1, 1, 3, 1] : [13]);
   }
 });
@@ -106,17 +106,17 @@ test("a page of steps has at most 512 KiB, and the pages contain every step once
        '2026-01-01'::timestamptz + (n / 3) * interval '1 us'
      from generate_series(1, 2) run, generate_series(1, 100) n`,
   );
-  const pages = await readAll(async (last: { readonly runNo: number; readonly name: string } | undefined) => {
+  const pages = await readAll(async (last: { readonly run_no: number; readonly name: string } | undefined) => {
     const page = await listSteps(make.web, scope, id, last);
     const rows = page?.steps ?? [];
-    const texts = rows.map(({ isShown, result }) => (isShown ? JSON.stringify(result) : null));
+    const texts = rows.map(({ is_shown: isShown, result }) => (isShown ? JSON.stringify(result) : null));
     return { rows, bytes: bytesOf(texts), hasMore: page?.hasMore === true };
   });
   const stored = await database.query<{ step: string }>(
     "select run_no || name as step from app.job_steps where job_id = $1 order by run_no desc, created_at, name",
     [id],
   );
-  expect(pages.flat().map(({ runNo, name }) => `${runNo}${name}`)).toEqual(stored.map(({ step }) => step));
+  expect(pages.flat().map(({ run_no: runNo, name }) => `${runNo}${name}`)).toEqual(stored.map(({ step }) => step));
   expect(pages.length).toBeGreaterThan(4);
 });
 

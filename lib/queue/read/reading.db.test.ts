@@ -32,7 +32,7 @@ describe("reading", () => {
       const page = await listJobs(
         make.web,
         own,
-        { definitionKey: key },
+        { definition_key: key },
         { limit: 10, ...(afterId ? { afterId } : {}) },
       );
       seen.push(...page.jobs.map((job) => job.id));
@@ -71,7 +71,7 @@ describe("reading", () => {
     expect((await listJobs(make.web, own, { q: key.slice(0, 6) }, { limit: 5 })).total).toBe(25);
     expect((await listJobs(make.web, own, { q: seen[3] ?? "" }, { limit: 5 })).total).toBe(1);
     expect((await listJobs(make.web, own, { q: "nothing-such" }, { limit: 5 })).total).toBe(0);
-    expect((await listJobs(make.web, own, { createdAfter: new Date(Date.now() + 1000) }, { limit: 5 })).total).toBe(0);
+    expect((await listJobs(make.web, own, { created_after: new Date(Date.now() + 1000) }, { limit: 5 })).total).toBe(0);
   });
 
   test("A-03 an attempt shows everything recorded about it, whether it ended the run or not", async () => {
@@ -126,14 +126,14 @@ describe("reading", () => {
     for (let beforeNo: number | undefined; ; ) {
       const page = (await listAttempts(make.web, own, claimed.jobId, { limit: 97, beforeNo })) ?? [];
       expect(page.length).toBeLessThanOrEqual(97);
-      expect(page.every(({ stdoutTail, stderrTail }) => stdoutTail === null && stderrTail === null)).toBe(true);
-      seen.push(...page.map(({ attemptNo }) => attemptNo));
-      beforeNo = page.at(-1)?.attemptNo;
+      expect(page.every(({ stdout_tail: stdoutTail, stderr_tail: stderrTail }) => stdoutTail === null && stderrTail === null)).toBe(true);
+      seen.push(...page.map(({ attempt_no: attemptNo }) => attemptNo));
+      beforeNo = page.at(-1)?.attempt_no;
       if (page.length < 97) break;
     }
     expect(seen).toEqual(Array.from({ length: 600 }, (_, n) => 601 - n));
     const [, ended] = (await listAttempts(make.web, own, claimed.jobId, { limit: 2, tails: true })) ?? [];
-    expect([ended?.stdoutTail?.length, ended?.stderrTail?.length]).toEqual([200_000, 200_000]);
+    expect([ended?.stdout_tail?.length, ended?.stderr_tail?.length]).toEqual([200_000, 200_000]);
     expect(await listAttempts(make.web, await make.tenant(), claimed.jobId, { beforeNo: 5 })).toBeNull();
   });
 

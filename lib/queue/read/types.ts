@@ -4,37 +4,37 @@ import type { AttemptStatus, LogLevel, LogStream } from "../states";
 export type { LogLevel, LogStream } from "../states";
 
 export interface AttemptView {
-  readonly jobId: string;
-  readonly attemptNo: number;
-  readonly runNo: number;
+  readonly job_id: string;
+  readonly attempt_no: number;
+  readonly run_no: number;
   readonly status: AttemptStatus | "running";
-  readonly workerId: string;
-  readonly claimedAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-  readonly durationMs: number | null;
+  readonly worker_id: string;
+  readonly claimed_at: Date;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly duration_ms: number | null;
   readonly pid: number | null;
-  readonly exitCode: number | null;
+  readonly exit_code: number | null;
   readonly signal: string | null;
-  readonly errorType: string | null;
-  readonly errorText: string | null;
-  readonly stdoutTail: string | null;
-  readonly stderrTail: string | null;
-  readonly stdoutBytes: number | null;
-  readonly stderrBytes: number | null;
-  readonly droppedBytes: number | null;
+  readonly error_type: string | null;
+  readonly error_text: string | null;
+  readonly stdout_tail: string | null;
+  readonly stderr_tail: string | null;
+  readonly stdout_bytes: number | null;
+  readonly stderr_bytes: number | null;
+  readonly dropped_bytes: number | null;
   /** CPU time of the command's processes; null if it was not measured. */
-  readonly cpuMs: number | null;
-  readonly peakRssBytes: number | null;
-  readonly retryAt: Date | null;
+  readonly cpu_ms: number | null;
+  readonly peak_rss_bytes: number | null;
+  readonly retry_at: Date | null;
   /** The last reported progress; 100 % if the attempt succeeded. */
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
   /** True if the job has attempts before this one. */
-  readonly hasOlder: boolean;
+  readonly has_older: boolean;
 }
 
 export interface LogLine {
-  readonly attemptNo: number;
+  readonly attempt_no: number;
   readonly seq: number;
   readonly stream: LogStream;
   readonly level: LogLevel | null;
@@ -57,28 +57,28 @@ export interface StepsPage {
 /** A step that an attempt has completed. */
 export interface StepView {
   readonly name: string;
-  readonly runNo: number;
-  readonly attemptNo: number;
-  readonly createdAt: Date;
-  readonly resultBytes: number;
+  readonly run_no: number;
+  readonly attempt_no: number;
+  readonly created_at: Date;
+  readonly result_bytes: number;
   /** The result; null also if it is too large to be shown (`isShown` false). */
   readonly result: unknown;
-  readonly isShown: boolean;
+  readonly is_shown: boolean;
 }
 
 /** A file that an attempt stored. */
 export interface ArtifactView {
   readonly id: string;
-  readonly jobId: string;
-  readonly runNo: number;
-  readonly attemptNo: number;
+  readonly job_id: string;
+  readonly run_no: number;
+  readonly attempt_no: number;
   readonly name: string;
-  readonly contentType: string;
+  readonly content_type: string;
   /** Bytes. */
   readonly size: number;
   readonly chunks: number;
   /** Hexadecimal. */
   readonly sha256: string;
   /** When the artifact was completed. */
-  readonly createdAt: Date;
+  readonly created_at: Date;
 }

@@ -24,11 +24,11 @@ test("a list shows the same wait reason as the job's own page, for every reason"
   for (const key of keys) await make.definition({ key });
   const served = keys.filter((key) => key !== "unserved");
   await registerWorker(make.worker, { ...WORKER, workerId: "w", definitions: served });
-  await createLimit(make.platform, { scope: "definition", definitionKey: "limited", maxRunning: 1 });
+  await createLimit(make.platform, { scope: "definition", definition_key: "limited", max_running: 1 });
   await createLimit(make.platform, {
     scope: "tenant_definition",
-    definitionKey: "rated",
-    startsPerSecond: 1,
+    definition_key: "rated",
+    starts_per_second: 1,
     burst: 1,
   });
   const later = new Date(Date.now() + 3_600_000);
@@ -45,7 +45,7 @@ test("a list shows the same wait reason as the job's own page, for every reason"
   ]);
   await make.job(other, { definitionKey: "plain", priority: 60 });
   await pauseJob(make.web, own, made[17]?.jobId ?? "");
-  await pause(make.platform, SYSTEM, { scope: "definition", definitionKey: "stopped", reason: "stock-taking" });
+  await pause(make.platform, SYSTEM, { scope: "definition", definition_key: "stopped", reason: "stock-taking" });
   // Each limit allows one running job or one start, so the two limits stop the jobs that a claim leaves behind.
   await make.claim("w", 3);
 
@@ -53,8 +53,8 @@ test("a list shows the same wait reason as the job's own page, for every reason"
   expect(jobs).toHaveLength(made.length);
   // Read at the same time, because a limit is only named for a few seconds after it limited a job.
   const alone = await Promise.all(jobs.map(({ id }) => waitReasonOf(own, id)));
-  expect(jobs.map(({ id, waitReason }) => [id, waitReason])).toEqual(jobs.map(({ id }, n) => [id, alone[n]]));
-  const codes = new Set(jobs.map((job) => job.waitReason?.code));
+  expect(jobs.map(({ id, wait_reason: waitReason }) => [id, waitReason])).toEqual(jobs.map(({ id }, n) => [id, alone[n]]));
+  const codes = new Set(jobs.map((job) => job.wait_reason?.code));
   for (const code of ["at_limit", "rate_limited", "position", "no_worker", "paused", "scheduled", "blocked"] as const)
     expect(codes, code).toContain(code);
 });
@@ -69,10 +69,10 @@ test("a list reads positions and limits in one statement, however many of its jo
   );
   await registerWorker(make.worker, { ...WORKER, workerId: "w2", definitions: [key] });
   const { jobs } = await listJobs(make.web, own, {}, { limit: 200 });
-  for (const job of jobs.slice(0, 20)) expect(job.waitReason).toEqual(await waitReasonOf(own, job.id));
-  expect(new Set(jobs.map((job) => job.waitReason?.code))).toEqual(new Set(["position"]));
+  for (const job of jobs.slice(0, 20)) expect(job.wait_reason).toEqual(await waitReasonOf(own, job.id));
+  expect(new Set(jobs.map((job) => job.wait_reason?.code))).toEqual(new Set(["position"]));
 });
 
 async function waitReasonOf(scope: Parameters<typeof getJob>[1], id: string) {
-  return (await getJob(make.web, scope, id))?.waitReason;
+  return (await getJob(make.web, scope, id))?.wait_reason;
 }

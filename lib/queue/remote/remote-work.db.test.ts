@@ -21,7 +21,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
-await make.definition({ key: "far", executor: "remote", leaseSeconds: 40 });
+await make.definition({ key: "far", executor: "remote", lease_seconds: 40 });
 await make.definition({ key: "near" });
 
 const ABOUT = { hostname: "h", pid: 1, version: "1", label: "l", queues: [], capacity: 1 };
@@ -172,7 +172,7 @@ test("only lanes of remote definitions are described to waiting claims", async (
 
 test("claims respect limits exactly and return when to try again", async () => {
   await database.query("delete from app.live_jobs");
-  await createLimit(make.platform, { scope: "definition", definitionKey: "far", maxRunning: 2 });
+  await createLimit(make.platform, { scope: "definition", definition_key: "far", max_running: 2 });
   for (let n = 0; n < 4; n += 1) await make.job(acme, { definitionKey: "far" });
   const first = await claim();
   const second = await claim();
@@ -190,7 +190,7 @@ test("a waiting job has a worker only if one for its tenant, definition and queu
   const jobs = [await make.job(acme, { definitionKey: "far" }), await make.job(globex, { definitionKey: "far" })];
   const reasons = async () =>
     Promise.all(
-      jobs.map(async (job, n) => (await getJob(make.web, n === 0 ? acme : globex, job.id))?.waitReason?.code),
+      jobs.map(async (job, n) => (await getJob(make.web, n === 0 ? acme : globex, job.id))?.wait_reason?.code),
     );
   expect(await reasons()).toEqual(["no_worker", "no_worker"]);
   const worker = { ...ABOUT, workerId: `${HOLDER}t`, definitions: ["far"] };
@@ -217,7 +217,7 @@ test("a key can register a bounded number of workers", async () => {
 });
 
 test.each([true, false])("a run that remote workers release ten times ends (dead letters: %s)", async (deadLetter) => {
-  const { key } = await make.definition({ executor: "remote", deadLetter });
+  const { key } = await make.definition({ executor: "remote", dead_letter: deadLetter });
   const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
   // A claim whose response was lost does not count.
   const [unheard] = (await claim({ definitions: [key] })).jobs;
@@ -227,7 +227,7 @@ test.each([true, false])("a run that remote workers release ten times ends (dead
     if (!job) throw new Error(`nothing was claimed in round ${n}`);
     await settleAttempts(make.worker, [await decideRelease(make.worker, job, { deadLetter, reason: "leaving" })]);
     const view = await getJob(make.web, acme, id);
-    expect([view?.status, view?.attemptCount]).toEqual(
+    expect([view?.status, view?.attempt_count]).toEqual(
       n < 10 ? ["queued", 0] : [deadLetter ? "dead_letter" : "failed", 0],
     );
   }

@@ -26,16 +26,16 @@ const fails = async (job: ClaimedJob, errorType: string) => {
 };
 
 test("A-07 a definition's class policies are versioned, and a job follows the version it was accepted with", async () => {
-  const retryClasses: RetryClasses = { not_found: { retryable: true, delaySeconds: 77, maxAttempts: 2 } };
-  const made = await make.definition({ retry: { jitter: 0 }, retryClasses });
-  expect([made.retryClasses, made.retry]).toEqual([
+  const retryClasses: RetryClasses = { not_found: { retryable: true, delay_seconds: 77, max_attempts: 2 } };
+  const made = await make.definition({ retry: { jitter: 0 }, retry_classes: retryClasses });
+  expect([made.retry_classes, made.retry]).toEqual([
     retryClasses,
     { strategy: null, delaySeconds: null, multiplier: null, maxDelaySeconds: null, jitter: 0 },
   ]);
   const old = await make.runningJob(scope, { definitionKey: made.key });
   const change = { id: made.id, patch: { retryClasses: {}, retry: { jitter: null, delaySeconds: 3 } } };
   const changed = await updateDefinition(make.platform, SYSTEM, change);
-  expect([changed.retryClasses, changed.retry.delaySeconds, changed.retry.jitter]).toEqual([{}, 3, null]);
+  expect([changed.retry_classes, changed.retry.delay_seconds, changed.retry.jitter]).toEqual([{}, 3, null]);
   const fresh = await make.runningJob(scope, { definitionKey: made.key });
   expect(await fails(old, "not_found")).toMatchObject({ retryInSeconds: 77 });
   expect(await fails(fresh, "not_found")).toMatchObject({ outcome: "dead_letter" });
@@ -69,9 +69,9 @@ test.each([
 
 test("P-01 A-18 a queue's retry delays apply if neither job nor definition sets one, after a failure and a lost lease", async () => {
   const queue = `slow-${randomUUID().slice(0, 8)}`;
-  await createQueue(make.platform, { name: queue, retryDelaySeconds: 500, retryMultiplier: 3 });
+  await createQueue(make.platform, { name: queue, retry_delay_seconds: 500, retry_multiplier: 3 });
   const silent = await make.definition({ queue, retry: { jitter: 0 } });
-  const outspoken = await make.definition({ queue, retry: { jitter: 0, delaySeconds: 40 } });
+  const outspoken = await make.definition({ queue, retry: { jitter: 0, delay_seconds: 40 } });
   const after = async (definitionKey: string, job: Partial<NewJob> = {}) => {
     const claimed = await make.runningJob(scope, { definitionKey, ...job });
     const definition = await loadDefinitionVersion(make.worker, claimed.definitionId, claimed.definitionVersion);

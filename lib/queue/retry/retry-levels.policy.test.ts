@@ -26,8 +26,8 @@ describe("the policy of a failure", () => {
   test.each(Object.entries(CLASS_POLICIES))(
     "A-07 %s has its built-in policy without other settings",
     (name, builtIn) => {
-      const { timeoutMultiplier: _ofTheLimit, ...own } = builtIn;
-      expect(policyFor(name, NOTHING)).toEqual({ ...DEFAULT_RETRY, maxAttempts: null, ...own });
+      const { timeout_multiplier: _ofTheLimit, ...own } = builtIn;
+      expect(policyFor(name, NOTHING)).toEqual({ ...DEFAULT_RETRY, max_attempts: null, ...own });
     },
   );
 
@@ -37,20 +37,20 @@ describe("the policy of a failure", () => {
     const retry = { delaySeconds: 30 };
     const retryClasses = { rate_limit: { delaySeconds: 40 } };
     const job = { retryDelaySeconds: 50 };
-    const delay = (change: Parameters<typeof levels>[0]) => policyFor("rate_limit", levels(change)).delaySeconds;
+    const delay = (change: Parameters<typeof levels>[0]) => policyFor("rate_limit", levels(change)).delay_seconds;
     expect(delay({})).toBe(60);
     expect(delay({ environment })).toBe(15);
     expect(delay({ environment, queue })).toBe(20);
     expect(delay({ environment, queue, retry })).toBe(30);
     expect(delay({ environment, queue, retry, retryClasses })).toBe(40);
     expect(delay({ environment, queue, retry, retryClasses, job })).toBe(50);
-    expect(policyFor("unknown", levels({ queue, retry, retryClasses })).delaySeconds).toBe(30);
+    expect(policyFor("unknown", levels({ queue, retry, retryClasses })).delay_seconds).toBe(30);
   });
 
   test("an own delay is not limited by the class's cap, and null means not set", () => {
-    const policy = policyFor("transient_network", levels({ retry: { delaySeconds: 1800, multiplier: null } }));
+    const policy = policyFor("transient_network", levels({ retry: { delay_seconds: 1800, multiplier: null } }));
     expect(policy).toMatchObject({ delaySeconds: 1800, maxDelaySeconds: 3600, multiplier: 2, maxAttempts: 6 });
-    expect(policyFor("rate_limit", levels({ retry: { delaySeconds: null } })).delaySeconds).toBe(60);
+    expect(policyFor("rate_limit", levels({ retry: { delay_seconds: null } })).delay_seconds).toBe(60);
   });
 
   test("A-07 a definition makes a class retryable or permanent", () => {
@@ -60,7 +60,7 @@ describe("the policy of a failure", () => {
   });
 
   test("a lost lease follows the general policy", () => {
-    const given = levels({ retry: { strategy: "fixed", delaySeconds: 7 }, job: { retryMultiplier: 3 } });
+    const given = levels({ retry: { strategy: "fixed", delay_seconds: 7 }, job: { retryMultiplier: 3 } });
     expect(generalPolicy(given)).toEqual({ ...DEFAULT_RETRY, strategy: "fixed", delaySeconds: 7, multiplier: 3 });
   });
 });
@@ -75,7 +75,7 @@ describe("the time limit after timeouts", () => {
 
   test("A-18 the job's own limit comes first, and a definition sets the factor", () => {
     const own = { ...definition, retryClasses: { timeout: { timeoutMultiplier: 3 } } };
-    expect(attemptTimeout({ timeoutSeconds: 10, timeouts: 2 }, own, 3600)).toBe(90);
+    expect(attemptTimeout({ timeout_seconds: 10, timeouts: 2 }, own, 3600)).toBe(90);
   });
 });
 
@@ -120,7 +120,7 @@ describe("bounds for any settings", () => {
         const policy = policyFor(name, given);
         const pause = backoffSeconds(n, policy, () => random);
         expect(pause).toBeGreaterThanOrEqual(0);
-        expect(pause).toBeLessThanOrEqual(policy.maxDelaySeconds);
+        expect(pause).toBeLessThanOrEqual(policy.max_delay_seconds);
         const failed = {
           attemptsSpent: n,
           maxAttempts: n + 1,
@@ -131,7 +131,7 @@ describe("bounds for any settings", () => {
         const decision = decideRetry(failed, policy, () => random);
         const delay = decision.outcome === "retry" ? decision.delaySeconds : Number.NaN;
         expect(delay).toBeGreaterThanOrEqual(pause);
-        expect(delay).toBeLessThanOrEqual(policy.maxDelaySeconds);
+        expect(delay).toBeLessThanOrEqual(policy.max_delay_seconds);
       }),
       { numRuns: 1000 },
     );
@@ -157,7 +157,7 @@ describe("bounds for any settings", () => {
     fc.assert(
       fc.property(limits, factor, fc.integer({ min: 0, max: 10_000 }), ({ own, most }, timeoutMultiplier, timeouts) => {
         const definition = { timeoutSeconds: 3600, retryClasses: { timeout: { timeoutMultiplier } } };
-        const limit = (n: number) => attemptTimeout({ timeoutSeconds: own, timeouts: n }, definition, most);
+        const limit = (n: number) => attemptTimeout({ timeout_seconds: own, timeouts: n }, definition, most);
         expect(limit(timeouts + 1)).toBeGreaterThanOrEqual(limit(timeouts));
         expect(limit(timeouts)).toBeGreaterThan(0);
         expect(limit(timeouts)).toBeLessThanOrEqual(most);

@@ -4,9 +4,9 @@ import type { RetryClasses, RetryPolicy, RetrySettings } from "../types";
 /** The retry policy where no level sets a value. */
 export const DEFAULT_RETRY: RetryPolicy = {
   strategy: "exponential",
-  delaySeconds: 10,
+  delay_seconds: 10,
   multiplier: 2,
-  maxDelaySeconds: 3600,
+  max_delay_seconds: 3600,
   jitter: 0.2,
 };
 
@@ -35,16 +35,16 @@ export interface FailurePolicy extends RetryPolicy {
  */
 export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy {
   const errorClass = errorClassOf(errorType);
-  const { delaySeconds, multiplier, maxDelaySeconds, ...builtIn } = CLASS_POLICIES[errorClass];
+  const { delay_seconds: delaySeconds, multiplier, max_delay_seconds: maxDelaySeconds, ...builtIn } = CLASS_POLICIES[errorClass];
   const own = classSettings(levels, errorClass);
   const general = said({ ...said(levels.environment), ...said(levels.queue), ...said(levels.definition.retry) });
   const ofJob = said({ delaySeconds: levels.job.retryDelaySeconds, multiplier: levels.job.retryMultiplier });
   const ofClass = said({
-    delaySeconds: own.delaySeconds,
+    delaySeconds: own.delay_seconds,
     multiplier: own.multiplier,
-    maxDelaySeconds: own.maxDelaySeconds,
+    maxDelaySeconds: own.max_delay_seconds,
   });
-  const someoneSaysDelay = [general, ofClass, ofJob].some((level) => level.delaySeconds !== undefined);
+  const someoneSaysDelay = [general, ofClass, ofJob].some((level) => level.delay_seconds !== undefined);
   return {
     ...DEFAULT_RETRY,
     ...(someoneSaysDelay ? {} : said({ delaySeconds, multiplier, maxDelaySeconds })),
@@ -52,7 +52,7 @@ export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy
     ...ofClass,
     ...ofJob,
     retryable: own.retryable ?? builtIn.retryable,
-    maxAttempts: own.maxAttempts ?? builtIn.maxAttempts ?? null,
+    maxAttempts: own.max_attempts ?? builtIn.max_attempts ?? null,
   };
 }
 
@@ -77,7 +77,7 @@ export function attemptTimeout(
   definition: { readonly timeoutSeconds: number; readonly retryClasses: RetryClasses },
   maxTimeoutSeconds: number,
 ): number {
-  const factor = definition.retryClasses.timeout?.timeoutMultiplier ?? CLASS_POLICIES.timeout.timeoutMultiplier ?? 1;
+  const factor = definition.retryClasses.timeout?.timeout_multiplier ?? CLASS_POLICIES.timeout.timeout_multiplier ?? 1;
   const base = job.timeoutSeconds ?? definition.timeoutSeconds;
   // The power may overflow to infinity after a hundred timeouts; the cap hides that.
   return Math.min(base * factor ** Math.max(0, job.timeouts), maxTimeoutSeconds);

@@ -4,9 +4,9 @@ import { backoffSeconds, decideAfterLostLease, decideRetry, MAX_RECLAIMS } from 
 
 const policy = (change: Partial<RetryPolicy> = {}): RetryPolicy => ({
   strategy: "exponential",
-  delaySeconds: 10,
+  delay_seconds: 10,
   multiplier: 2,
-  maxDelaySeconds: 3600,
+  max_delay_seconds: 3600,
   jitter: 0,
   ...change,
 });
@@ -37,7 +37,7 @@ describe("backoff", () => {
       true,
     );
     expect(backoffSeconds(100_000, policy({ multiplier: 10 }), middle)).toBe(3600);
-    expect(backoffSeconds(100_000, policy({ multiplier: 10, delaySeconds: 0 }), middle)).toBe(0);
+    expect(backoffSeconds(100_000, policy({ multiplier: 10, delay_seconds: 0 }), middle)).toBe(0);
   });
 
   test("A-07 jitter changes a delay by at most its share in both directions", () => {

@@ -35,7 +35,7 @@ export function decideRetry(failed: FailedAttempt, policy: RetryPolicy, random: 
   if (failed.attemptsSpent >= failed.maxAttempts) return { outcome: end, reason: "attempts-exhausted" };
   const backoff = backoffSeconds(failed.attemptsSpent, policy, random);
   // A caller may have parsed a remote response; NaN counts as no delay.
-  const asked = Math.min(Math.max(failed.retryAfterSeconds || 0, 0), policy.maxDelaySeconds);
+  const asked = Math.min(Math.max(failed.retryAfterSeconds || 0, 0), policy.max_delay_seconds);
   return { outcome: "retry", delaySeconds: Math.max(backoff, asked) };
 }
 
@@ -46,24 +46,24 @@ export function decideRetry(failed: FailedAttempt, policy: RetryPolicy, random: 
  */
 export function backoffSeconds(attemptsSpent: number, policy: RetryPolicy, random: Random): number {
   const n = Math.max(1, attemptsSpent);
-  const plain = Math.min(plainDelay(n, policy, random), policy.maxDelaySeconds);
+  const plain = Math.min(plainDelay(n, policy, random), policy.max_delay_seconds);
   const jittered = plain * (1 + policy.jitter * (2 * random() - 1));
-  return Math.min(Math.max(jittered, 0), policy.maxDelaySeconds);
+  return Math.min(Math.max(jittered, 0), policy.max_delay_seconds);
 }
 
 function plainDelay(n: number, policy: RetryPolicy, random: Random): number {
   // Keeps the power finite (2^1023 is the largest finite power of two); the cap hides the difference.
-  const exponential = policy.delaySeconds * Math.min(policy.multiplier ** Math.min(n - 1, 300), Number.MAX_VALUE);
+  const exponential = policy.delay_seconds * Math.min(policy.multiplier ** Math.min(n - 1, 300), Number.MAX_VALUE);
   switch (policy.strategy) {
     case "exponential":
       return exponential;
     case "linear":
-      return policy.delaySeconds * n;
+      return policy.delay_seconds * n;
     case "random":
-      return Math.min(exponential, policy.maxDelaySeconds) * random();
+      return Math.min(exponential, policy.max_delay_seconds) * random();
     case "fixed":
     case "none":
-      return policy.delaySeconds;
+      return policy.delay_seconds;
   }
 }
 

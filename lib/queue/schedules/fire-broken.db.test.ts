@@ -42,7 +42,7 @@ describe("a trigger that cannot fire is marked broken with its reason, and the o
     const scope = await make.tenant();
     const definition = await make.definition();
     const strict = await make.definition({
-      argSchema: {
+      arg_schema: {
         type: "object",
         properties: { n: { type: "integer" } },
         required: ["n"],

@@ -201,14 +201,14 @@ interface PlannedTurn extends FiringTurn {
 
 function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): PlannedTurn {
   const { rule, problems } = readSchedule({
-    scheduleType: row.schedule_type,
-    cronExpr: row.cron_expr,
-    intervalMs: row.interval_ms,
-    anchorAt: row.anchor_at,
-    onceAt: row.once_at,
+    schedule_type: row.schedule_type,
+    cron_expr: row.cron_expr,
+    interval_ms: row.interval_ms,
+    anchor_at: row.anchor_at,
+    once_at: row.once_at,
     timezone: row.timezone,
-    dstGap: row.dst_gap,
-    dstOverlap: row.dst_overlap,
+    dst_gap: row.dst_gap,
+    dst_overlap: row.dst_overlap,
   });
   if (!rule) return abandoned(trigger, problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; "));
   const payload = payloadOf(row);

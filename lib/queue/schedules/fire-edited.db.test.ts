@@ -26,9 +26,9 @@ afterEach(() => query("update app.job_triggers set next_run_at = null, following
 const create = (input: Partial<TriggerInput>, as: TenantScope = scope) =>
   createTrigger(make.web, as, {
     label: "nightly",
-    triggerType: "schedule",
-    definitionKey,
-    overlapPolicy: "allow",
+    trigger_type: "schedule",
+    definition_key: definitionKey,
+    overlap_policy: "allow",
     ...input,
   });
 const change = (triggerId: string, patch: TriggerPatch) =>
@@ -37,10 +37,10 @@ const change = (triggerId: string, patch: TriggerPatch) =>
 describe("a schedule that is edited", () => {
   test("SCHED-15 creates no job after it is disabled or deleted, and its earlier jobs stay", async () => {
     await clock("2026-03-02T08:59:30Z");
-    const [off, gone] = [await create({ cronExpr: "* * * * *" }), await create({ cronExpr: "* * * * *" })];
+    const [off, gone] = [await create({ cron_expr: "* * * * *" }), await create({ cron_expr: "* * * * *" })];
     await clock("2026-03-02T09:00:00.010Z");
     await fire();
-    await change(off.id, { isEnabled: false });
+    await change(off.id, { is_enabled: false });
     await deleteTrigger(make.web, scope, { triggerId: gone.id, expected: null });
     for (const minute of ["01", "02", "30"]) {
       await clock(`2026-03-02T09:${minute}:00.010Z`);
@@ -59,12 +59,12 @@ describe("a schedule that is edited", () => {
 
   test("SCHED-15 SCHED-16 an edit that waited for a turn finds the instant fired; a turn that waited for an edit fires the new schedule", async () => {
     await clock("2026-03-02T08:59:30Z");
-    const { id } = await create({ cronExpr: "* * * * *", payloadTemplate: { v: 1 } });
+    const { id } = await create({ cron_expr: "* * * * *", payload_template: { v: 1 } });
     await clock("2026-03-02T09:00:00.010Z");
     let edited: Promise<unknown> = Promise.resolve();
     await make.scheduler.transaction(async (tx) => {
       await fireDueSchedules(tx, { limit: 10 });
-      edited = change(id, { payloadTemplate: { v: 2 }, cronExpr: "*/1 * * * *" });
+      edited = change(id, { payload_template: { v: 2 }, cron_expr: "*/1 * * * *" });
       await waitFor(
         async () =>
           (
@@ -82,7 +82,7 @@ describe("a schedule that is edited", () => {
     await clock("2026-03-02T09:01:00.010Z");
     // While an edit is in progress, the turn leaves this trigger for the next turn and does not wait.
     await withTenant(make.web, scope.tenantId, async (tx) => {
-      await changeTrigger(tx, scope, { triggerId: id, expected: null, patch: { payloadTemplate: { v: 3 } } });
+      await changeTrigger(tx, scope, { triggerId: id, expected: null, patch: { payload_template: { v: 3 } } });
       expect(await fire()).toMatchObject({ triggers: 0 });
     });
     await fire();
@@ -91,9 +91,9 @@ describe("a schedule that is edited", () => {
 
   test("SCHED-20 fires in the next minute after a change from yearly to every minute", async () => {
     await clock("2026-03-02T08:59:30Z");
-    const { id } = await create({ cronExpr: "0 0 1 1 *" });
+    const { id } = await create({ cron_expr: "0 0 1 1 *" });
     expect(await read(id)).toMatchObject({ next: "2027-01-01T00:00:00Z" });
-    await change(id, { cronExpr: "* * * * *" });
+    await change(id, { cron_expr: "* * * * *" });
     await clock("2026-03-02T09:00:00.010Z");
     expect(await fire()).toMatchObject({ jobs: 1 });
     expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
@@ -101,11 +101,11 @@ describe("a schedule that is edited", () => {
 
   test("SCHED-21 enabled after thirty days, it fires at the next instant and catches up on none", async () => {
     await clock("2026-03-02T09:00:30Z");
-    const { id } = await create({ cronExpr: "* * * * *", catchUp: "all", catchUpLimit: 100 });
-    await change(id, { isEnabled: false });
+    const { id } = await create({ cron_expr: "* * * * *", catch_up: "all", catch_up_limit: 100 });
+    await change(id, { is_enabled: false });
     await clock("2026-04-01T09:00:30Z");
     expect(await fire()).toMatchObject({ triggers: 0 });
-    await change(id, { isEnabled: true });
+    await change(id, { is_enabled: true });
     expect(await fire()).toMatchObject({ triggers: 0 });
     await clock("2026-04-01T09:01:00.010Z");
     expect(await fire()).toMatchObject({ jobs: 1, skipped: 0 });
@@ -126,20 +126,20 @@ describe("a schedule that is edited", () => {
 
 describe("an instant that is due during an edit fires, or has a firing with the reason why not", () => {
   const edits: [string, TriggerPatch, string | null][] = [
-    ["another schedule that names it too", { cronExpr: "*/10 * * * *" }, "2026-03-02T09:10:00Z"],
-    ["another schedule that does not name it", { cronExpr: "7 * * * *" }, "2026-03-02T09:07:00Z"],
-    ["another type", { scheduleType: "interval", intervalMs: 3_600_000 }, null],
+    ["another schedule that names it too", { cron_expr: "*/10 * * * *" }, "2026-03-02T09:10:00Z"],
+    ["another schedule that does not name it", { cron_expr: "7 * * * *" }, "2026-03-02T09:07:00Z"],
+    ["another type", { schedule_type: "interval", interval_ms: 3_600_000 }, null],
     ["another zone", { timezone: "Asia/Kathmandu" }, "2026-03-02T09:01:00Z"],
-    ["an end", { expiresAt: new Date("2026-03-03T00:00:00Z") }, "2026-03-02T09:01:00Z"],
-    ["a number of runs", { maxRuns: 5 }, "2026-03-02T09:01:00Z"],
-    ["the switch", { isEnabled: false }, null],
+    ["an end", { expires_at: new Date("2026-03-03T00:00:00Z") }, "2026-03-02T09:01:00Z"],
+    ["a number of runs", { max_runs: 5 }, "2026-03-02T09:01:00Z"],
+    ["the switch", { is_enabled: false }, null],
   ];
   test.each(edits)("%s", async (_, patch, next) => {
     await clock("2026-03-02T08:59:30Z");
-    const { id } = await create({ cronExpr: "* * * * *", catchUp: "all", catchUpLimit: 5, payloadTemplate: { v: 1 } });
+    const { id } = await create({ cron_expr: "* * * * *", catch_up: "all", catch_up_limit: 5, payload_template: { v: 1 } });
     await clock("2026-03-02T09:00:20Z");
-    await change(id, { ...patch, payloadTemplate: { v: 2 } });
-    if (patch.isEnabled === false) await change(id, { isEnabled: true });
+    await change(id, { ...patch, payload_template: { v: 2 } });
+    if (patch.is_enabled === false) await change(id, { is_enabled: true });
     await fire();
     expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
     expect((await jobs(id)).map(({ payload }) => payload)).toEqual([{ v: 1 }]);
@@ -148,9 +148,9 @@ describe("an instant that is due during an edit fires, or has a firing with the 
 
   test("missed instants follow the trigger's policy, and each has a firing", async () => {
     await clock("2026-03-02T08:59:30Z");
-    const { id } = await create({ cronExpr: "* * * * *", catchUp: "skip" });
+    const { id } = await create({ cron_expr: "* * * * *", catch_up: "skip" });
     await clock("2026-03-02T09:03:20Z");
-    await change(id, { maxRuns: 100 });
+    await change(id, { max_runs: 100 });
     expect((await firings(id)).map(({ at, outcome }) => [at.slice(11, 16), outcome]).sort()).toEqual([
       ["09:00", "skipped"],
       ["09:01", "skipped"],
@@ -161,9 +161,9 @@ describe("an instant that is due during an edit fires, or has a firing with the 
 
   test("a due run counts before max_runs is compared, and the last run ends the trigger", async () => {
     await clock("2026-03-02T08:59:30Z");
-    const { id } = await create({ cronExpr: "* * * * *" });
+    const { id } = await create({ cron_expr: "* * * * *" });
     await clock("2026-03-02T09:00:20Z");
-    await expect(change(id, { maxRuns: 1 })).rejects.toMatchObject({ problems: [{ pointer: "/max_runs" }] });
+    await expect(change(id, { max_runs: 1 })).rejects.toMatchObject({ problems: [{ pointer: "/max_runs" }] });
     await fire();
     expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
   });
@@ -191,10 +191,10 @@ describe("over a day", () => {
     ] as const) {
       await clock(from);
       const made = await Promise.all(
-        ["30 2 * * *", "0 * * * *", "*/30 2 * * *"].map((cronExpr) => create({ cronExpr, timezone: zone })),
+        ["30 2 * * *", "0 * * * *", "*/30 2 * * *"].map((cronExpr) => create({ cron_expr: cronExpr, timezone: zone })),
       );
       const told = await Promise.all(
-        made.map(async ({ cronExpr }) => {
+        made.map(async ({ cron_expr: cronExpr }) => {
           const schedule = { cronExpr: cronExpr ?? "", timezone: zone };
           const input = { schedule, count: 10, after: new Date(from) };
           const { occurrences } = await previewTrigger(make.web, scope, input);

@@ -36,14 +36,14 @@ export type ScheduleRule = CronRule | IntervalRule | OnceRule;
 
 /** The schedule fields of a trigger, from a request or its row. Null and undefined both mean: not given. */
 export interface ScheduleFields {
-  readonly scheduleType?: string | null;
-  readonly cronExpr?: string | null;
-  readonly intervalMs?: number | null;
-  readonly anchorAt?: Date | null;
-  readonly onceAt?: Date | null;
+  readonly schedule_type?: string | null;
+  readonly cron_expr?: string | null;
+  readonly interval_ms?: number | null;
+  readonly anchor_at?: Date | null;
+  readonly once_at?: Date | null;
   readonly timezone?: string | null;
-  readonly dstGap?: string | null;
-  readonly dstOverlap?: string | null;
+  readonly dst_gap?: string | null;
+  readonly dst_overlap?: string | null;
 }
 
 /** One due moment of a schedule. */

@@ -29,7 +29,7 @@ test("G-03 a step is stored once per run: later attempts find it, the next run d
   expect(again?.runNo).toBe(2);
   expect(again && (await findStep(make.worker, again, "a"))).toBeNull();
   expect(
-    (await listSteps(make.web, scope, first.jobId))?.steps.map(({ name, runNo, attemptNo }) => [
+    (await listSteps(make.web, scope, first.jobId))?.steps.map(({ name, run_no: runNo, attempt_no: attemptNo }) => [
       name,
       runNo,
       attemptNo,

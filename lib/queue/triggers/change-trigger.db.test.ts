@@ -8,11 +8,11 @@ const { database, factory, scope, make, change, clock, stored } = await triggers
 
 describe("a change of a trigger", () => {
   test("SCHED-20 of the cron expression recomputes the next run in the same transaction", async () => {
-    const { id, nextRunAt } = await make({ cronExpr: "0 0 1 1 *" });
+    const { id, next_run_at: nextRunAt } = await make({ cron_expr: "0 0 1 1 *" });
     expect((nextRunAt?.getTime() ?? 0) - (await clock())).toBeGreaterThan(0);
-    const changed = await change(id, { cronExpr: "* * * * *" });
-    expect(changed.nextRunAt).toEqual(nextMinute(await clock()));
-    expect((await stored(id)).next_run_at).toEqual(changed.nextRunAt);
+    const changed = await change(id, { cron_expr: "* * * * *" });
+    expect(changed.next_run_at).toEqual(nextMinute(await clock()));
+    expect((await stored(id)).next_run_at).toEqual(changed.next_run_at);
   });
 
   test("SCHED-15 that disables or deletes it clears the next run at once", async () => {
@@ -24,32 +24,32 @@ describe("a change of a trigger", () => {
     };
     const [a, b] = [await make(), await make()];
     expect(await due()).toHaveLength(2);
-    const off = await change(a.id, { isEnabled: false });
+    const off = await change(a.id, { is_enabled: false });
     await deleteTrigger(factory.web, scope, { triggerId: b.id, expected: null });
-    expect([await due(), off.nextRunAt]).toEqual([[], null]);
+    expect([await due(), off.next_run_at]).toEqual([[], null]);
     expect(await getTrigger(factory.web, scope, b.id)).toBeNull();
     expect((await stored(b.id)).deleted_at).not.toBeNull();
   });
 
   test("SCHED-21 that enables it after a month starts at the next instant, without catching up", async () => {
     const { id } = await make();
-    await change(id, { isEnabled: false });
+    await change(id, { is_enabled: false });
     await database.moveClock(30 * 86_400_000);
-    const on = await change(id, { isEnabled: true });
-    expect(on.nextRunAt).toEqual(nextMinute(await clock()));
+    const on = await change(id, { is_enabled: true });
+    expect(on.next_run_at).toEqual(nextMinute(await clock()));
   });
 
   test("of other fields keeps a due instant", async () => {
-    const { id, nextRunAt } = await make();
+    const { id, next_run_at: nextRunAt } = await make();
     await database.moveClock(5 * MINUTE);
-    expect((await change(id, { label: "renamed", payloadTemplate: { a: 1 } })).nextRunAt).toEqual(nextRunAt);
+    expect((await change(id, { label: "renamed", payload_template: { a: 1 } })).next_run_at).toEqual(nextRunAt);
   });
 
   test("keeps omitted fields, and null clears a value", async () => {
-    const { id } = await make({ priority: 5, maxRuns: 3, timezone: "Europe/Berlin" });
+    const { id } = await make({ priority: 5, max_runs: 3, timezone: "Europe/Berlin" });
     const renamed = await change(id, { label: "other" });
     expect(renamed).toMatchObject({ label: "other", priority: 5, maxRuns: 3, timezone: "Europe/Berlin", version: 2 });
-    const emptied = await change(id, { priority: null, maxRuns: null, timezone: null });
+    const emptied = await change(id, { priority: null, max_runs: null, timezone: null });
     expect(emptied).toMatchObject({
       priority: null,
       maxRuns: null,
@@ -61,9 +61,9 @@ describe("a change of a trigger", () => {
 
   test("to another type of schedule drops the fields of the old one", async () => {
     const { id } = await make();
-    const changed = await change(id, { intervalMs: 5 * MINUTE });
+    const changed = await change(id, { interval_ms: 5 * MINUTE });
     expect(changed).toMatchObject({ scheduleType: "interval", cronExpr: null, intervalMs: 5 * MINUTE });
-    const back = await change(id, { scheduleType: "cron", cronExpr: "0 9 * * *" });
+    const back = await change(id, { schedule_type: "cron", cron_expr: "0 9 * * *" });
     expect(back).toMatchObject({ scheduleType: "cron", intervalMs: null, anchorAt: null });
   });
 
@@ -74,9 +74,9 @@ describe("a change of a trigger", () => {
       [id],
     );
     expect(await change(id, { label: "still broken" })).toMatchObject({ status: "broken", nextRunAt: null });
-    const mended = await change(id, { payloadTemplate: {} });
+    const mended = await change(id, { payload_template: {} });
     expect(mended).toMatchObject({ status: "active", statusReason: null });
-    expect(mended.nextRunAt).toEqual(nextMinute(await clock()));
+    expect(mended.next_run_at).toEqual(nextMinute(await clock()));
   });
 
   test("never returns to an instant that fired while it waited", async () => {
@@ -84,7 +84,7 @@ describe("a change of a trigger", () => {
     await database.query("update app.job_triggers set last_run_at = app.now() + interval '2 minutes' where id = $1", [
       id,
     ]);
-    const next = (await change(id, { cronExpr: "*/1 * * * *" })).nextRunAt;
+    const next = (await change(id, { cron_expr: "*/1 * * * *" })).next_run_at;
     expect(next?.getTime()).toBeGreaterThan((await clock()) + 2 * MINUTE - 1000);
   });
 
@@ -111,7 +111,7 @@ describe("a change of a trigger", () => {
   test("keeps existing jobs and is audited", async () => {
     const { id } = await make();
     const { job } = await runTrigger(factory.web, scope, { triggerId: id });
-    await change(id, { label: "renamed", cronExpr: "0 * * * *" });
+    await change(id, { label: "renamed", cron_expr: "0 * * * *" });
     await deleteTrigger(factory.web, scope, { triggerId: id, expected: null });
     expect((await getJob(factory.web, scope, job.id))?.status).toBe("queued");
     const acts = await database.query(

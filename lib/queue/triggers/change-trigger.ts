@@ -61,25 +61,25 @@ export function changeTrigger(
     const { row: found, settings: before } = await lockTrigger(tx, scope, target);
     const after = changedSettings(before, patch, around);
     for (const settings of [before, after]) refuseBarredEvents(scope, settings);
-    await refuseBarredTrigger(tx, scope, before.definitionKey);
+    await refuseBarredTrigger(tx, scope, before.definition_key);
     const definitionId = await checkPlaces(tx, scope, { row: found, before, after, patch });
     const row = await fireWhatIsDue(tx, scope, { row: found, before, after, patch });
     const change = { row, before, after, patch };
     const prospects = newProspects(change, around);
-    const { eventName } = change.after;
-    if (eventName !== before.eventName) await requireRoom(tx, { eventName, isNew: false });
-    if (patch.payloadTemplate !== undefined)
+    const { event_name: eventName } = change.after;
+    if (eventName !== before.event_name) await requireRoom(tx, { eventName, isNew: false });
+    if (patch.payload_template !== undefined)
       await requireTemplateRoom(tx, {
-        template: after.payloadTemplate,
-        replaces: { id: row.id, template: before.payloadTemplate },
+        template: after.payload_template,
+        replaces: { id: row.id, template: before.payload_template },
       });
-    if (eventName !== before.eventName || patch.condition !== undefined)
+    if (eventName !== before.event_name || patch.condition !== undefined)
       await requireConditionRoom(tx, { ...after, replaces: { ...before, id: row.id } });
     await tx.run(updateTriggerSql, [
       scope.tenantId,
       row.id,
       triggerColumns(change.after, prospects, definitionId),
-      JSON.stringify(change.after.payloadTemplate),
+      JSON.stringify(change.after.payload_template),
     ]);
     await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.change", reason: namesOf(patch) });
     tx.afterCommit(notifySchedules);
@@ -91,7 +91,7 @@ export function changeTrigger(
 
 /** Fires due instants if the change would lose them. Returns the trigger's row after that. */
 async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, before, after }: Change) {
-  const isMoved = changesTiming(before, after) || changesEnd(before, after) || before.isEnabled !== after.isEnabled;
+  const isMoved = changesTiming(before, after) || changesEnd(before, after) || before.is_enabled !== after.is_enabled;
   if (!isMoved || row.next_run_at === null) return row;
   if (!(await fireDueTrigger(tx, { tenantId: scope.tenantId, triggerId: row.id })))
     throw new QueueError("version-conflict", "This trigger is firing right now. Send the change again.");
@@ -105,14 +105,14 @@ async function checkPlaces(
   { row, before, after, patch }: Change,
 ): Promise<string> {
   if (patch.queue !== undefined && after.queue !== before.queue) await requireQueue(tx, after.queue);
-  const touchesTexts = [patch.definitionKey, patch.payloadTemplate, patch.condition, patch.dedupeKeyTemplate].some(
+  const touchesTexts = [patch.definition_key, patch.payload_template, patch.condition, patch.dedupe_key_template].some(
     (value) => value !== undefined,
   );
   if (!touchesTexts) {
     refuseProblems(settingsProblems(after));
     return row.definition_id;
   }
-  const definition = await requireDefinition(tx, scope, after.definitionKey);
+  const definition = await requireDefinition(tx, scope, after.definition_key);
   refuseProblems([...settingsProblems(after), ...textProblems(after, definition)]);
   return definition.id;
 }
@@ -127,9 +127,9 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
   };
   const retimed = changesTiming(before, after);
   const ends = changesEnd(before, after);
-  const moves = retimed || ends || (after.isEnabled && !before.isEnabled);
+  const moves = retimed || ends || (after.is_enabled && !before.is_enabled);
   const mends = row.status === "broken" && mayMend(patch);
-  if (!after.isEnabled && !moves && !mends) return { ...stored, nextRunAt: null, followingRunAt: null };
+  if (!after.is_enabled && !moves && !mends) return { ...stored, nextRunAt: null, followingRunAt: null };
   if (!moves && !mends) return stored;
   const read = ruleOf(after);
   if (read.problems) throw invalidTrigger(read.problems);

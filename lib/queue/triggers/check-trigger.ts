@@ -53,7 +53,7 @@ export async function refuseBarredTrigger(tx: TenantTransaction, scope: TenantSc
 const OF_JOBS = /^job\./;
 
 /** Rejects a trigger on events whose data the actor may not read. @throws QueueError job-events-barred */
-export function refuseBarredEvents({ barredFromJobEvents }: TenantScope, { eventName }: TriggerSettings): void {
+export function refuseBarredEvents({ barredFromJobEvents }: TenantScope, { event_name: eventName }: TriggerSettings): void {
   if (barredFromJobEvents && eventName !== null && OF_JOBS.test(eventName))
     throw new QueueError("job-events-barred", "You may not save triggers on events of jobs.");
 }
@@ -67,7 +67,7 @@ export async function requireQueue(tx: TenantTransaction, queue: string | null):
  * Returns the problems of condition and templates. A template without placeholders must match its definition's schema.
  */
 export function textProblems(settings: TriggerSettings, definition: DefinitionRow): FieldProblem[] {
-  const { payloadTemplate, condition, dedupeKeyTemplate, triggerType } = settings;
+  const { payload_template: payloadTemplate, condition, dedupe_key_template: dedupeKeyTemplate, trigger_type: triggerType } = settings;
   const compiled = compileTriggerTemplate(payloadTemplate, triggerType);
   const problems =
     "problems" in compiled
@@ -105,7 +105,7 @@ const finished = (reason: string): Prospects => ({
 export function ruleOf(
   settings: TriggerSettings,
 ): ReadSchedule | { readonly rule: null; readonly problems?: undefined } {
-  return settings.triggerType === "event" ? { rule: null } : readSchedule(scheduleFields(settings));
+  return settings.trigger_type === "event" ? { rule: null } : readSchedule(scheduleFields(settings));
 }
 
 /** Computes a trigger's state after `now`. Past instants, even by a millisecond, are never made up for. */
@@ -114,7 +114,7 @@ export function prospectsOf(
   rule: ScheduleRule | null,
   { now, runCount }: { readonly now: Date; readonly runCount: number },
 ): Prospects {
-  const { maxRuns, expiresAt, isEnabled } = settings;
+  const { max_runs: maxRuns, expires_at: expiresAt, is_enabled: isEnabled } = settings;
   if (maxRuns !== null && runCount >= maxRuns) return finished("max_runs");
   if (expiresAt && expiresAt <= now) return finished("expired");
   const waits: Prospects = { status: "active", reason: null, nextRunAt: null, followingRunAt: null };
@@ -126,7 +126,7 @@ export function prospectsOf(
 }
 
 /** Returns why a trigger that is being saved would never fire, at the field that has to change. */
-export function neverProblems({ scheduleType }: TriggerSettings, prospects: Prospects): FieldProblem[] {
+export function neverProblems({ schedule_type: scheduleType }: TriggerSettings, prospects: Prospects): FieldProblem[] {
   if (prospects.status !== "finished") return [];
   if (prospects.reason === "max_runs")
     return [{ pointer: "/max_runs", code: "never", detail: "is not more than the runs that there have been" }];

@@ -9,54 +9,54 @@ describe("a new trigger", () => {
   test("first fires at the next instant of the database's clock, and knows the following one", async () => {
     await database.moveClock(-400 * 86_400_000);
     const made = await make();
-    expect(made.nextRunAt).toEqual(nextMinute(await clock()));
+    expect(made.next_run_at).toEqual(nextMinute(await clock()));
     const row = await stored(made.id);
-    expect(row.following_run_at).toEqual(new Date((made.nextRunAt?.getTime() ?? 0) + MINUTE));
+    expect(row.following_run_at).toEqual(new Date((made.next_run_at?.getTime() ?? 0) + MINUTE));
     expect(made).toMatchObject({ timezone: "UTC", overlapPolicy: "skip", status: "active", version: 1, runCount: 0 });
   });
 
   test("uses its tenant's zone by default, and keeps it when the tenant's zone changes", async () => {
     await database.query("update app.tenants set timezone = 'Asia/Kathmandu' where id = $1", [scope.tenantId]);
-    const made = await make({ cronExpr: "30 8 * * *" });
+    const made = await make({ cron_expr: "30 8 * * *" });
     await database.query("update app.tenants set timezone = 'UTC' where id = $1", [scope.tenantId]);
     expect(made.timezone).toBe("Asia/Kathmandu");
-    expect(made.nextRunAt?.toISOString()).toMatch(/T02:45:00/);
+    expect(made.next_run_at?.toISOString()).toMatch(/T02:45:00/);
     expect((await getTrigger(factory.web, scope, made.id))?.timezone).toBe("Asia/Kathmandu");
   });
 
   test("counts an interval from its anchor, or from its creation", async () => {
     const anchorAt = new Date(Math.floor((await clock()) / MINUTE) * MINUTE - 10 * MINUTE);
     const base = { cronExpr: null, intervalMs: 7 * MINUTE };
-    expect((await make({ ...base, anchorAt })).nextRunAt).toEqual(new Date(anchorAt.getTime() + 14 * MINUTE));
+    expect((await make({ ...base, anchor_at: anchorAt })).next_run_at).toEqual(new Date(anchorAt.getTime() + 14 * MINUTE));
     const unanchored = await make(base);
-    expect(unanchored.nextRunAt?.getTime()).toBe((unanchored.anchorAt?.getTime() ?? 0) + 7 * MINUTE);
+    expect(unanchored.next_run_at?.getTime()).toBe((unanchored.anchor_at?.getTime() ?? 0) + 7 * MINUTE);
   });
 
   test("on an event has no next run and allows overlap", async () => {
-    const made = await make({ triggerType: "event", cronExpr: null, eventName: "provider.folder.updated" });
+    const made = await make({ trigger_type: "event", cron_expr: null, event_name: "provider.folder.updated" });
     expect(made).toMatchObject({ nextRunAt: null, timezone: null, overlapPolicy: "allow", description: null });
   });
 
   test.each<[string, Partial<TriggerInput>, string[]]>([
-    ["fields of the other kind", { eventName: "a", condition: "true" }, ["/event_name", "/condition"]],
-    ["a schedule on an event", { triggerType: "event", eventName: "a", timezone: "UTC" }, ["/cron_expr", "/timezone"]],
-    ["an event without a name", { triggerType: "event", cronExpr: null }, ["/event_name"]],
-    ["no schedule", { cronExpr: null }, ["/cron_expr"]],
-    ["two schedules", { intervalMs: MINUTE }, ["/interval_ms"]],
-    ["once in the past", { cronExpr: null, onceAt: new Date(0) }, ["/once_at"]],
-    ["an end before its beginning", { cronExpr: "0 0 1 1 *", expiresAt: new Date(Date.now() + 1000) }, ["/expires_at"]],
+    ["fields of the other kind", { event_name: "a", condition: "true" }, ["/event_name", "/condition"]],
+    ["a schedule on an event", { trigger_type: "event", event_name: "a", timezone: "UTC" }, ["/cron_expr", "/timezone"]],
+    ["an event without a name", { trigger_type: "event", cron_expr: null }, ["/event_name"]],
+    ["no schedule", { cron_expr: null }, ["/cron_expr"]],
+    ["two schedules", { interval_ms: MINUTE }, ["/interval_ms"]],
+    ["once in the past", { cron_expr: null, once_at: new Date(0) }, ["/once_at"]],
+    ["an end before its beginning", { cron_expr: "0 0 1 1 *", expires_at: new Date(Date.now() + 1000) }, ["/expires_at"]],
     ["a zone that is none", { timezone: "Mars/Base" }, ["/timezone"]],
-    ["a template with a fault", { payloadTemplate: { a: "{{nothing.x}}" } }, ["/payload_template/a"]],
-    ["a payload that does not fit", { definitionKey: "strict", payloadTemplate: { n: "x" } }, ["/payload_template/n"]],
-    ["a key that is not active", { definitionKey: "gone" }, ["/definition_key"]],
+    ["a template with a fault", { payload_template: { a: "{{nothing.x}}" } }, ["/payload_template/a"]],
+    ["a payload that does not fit", { definition_key: "strict", payload_template: { n: "x" } }, ["/payload_template/n"]],
+    ["a key that is not active", { definition_key: "gone" }, ["/definition_key"]],
     ["a queue that is not there", { queue: "gone" }, ["/queue"]],
   ])("is refused for %s", async (_what, input, expected) => {
     expect(await pointers(make(input))).toEqual(expected);
   });
 
   test("with placeholders is not checked against the schema yet", async () => {
-    const made = await make({ definitionKey: "strict", payloadTemplate: { n: "{{schedule.at}}" } });
-    expect(made.payloadTemplate).toEqual({ n: "{{schedule.at}}" });
+    const made = await make({ definition_key: "strict", payload_template: { n: "{{schedule.at}}" } });
+    expect(made.payload_template).toEqual({ n: "{{schedule.at}}" });
   });
 });
 
@@ -92,10 +92,10 @@ describe("a trigger beyond the tenant's limit", () => {
   test("is refused for one event name, on creation and on a change to that name", async () => {
     const full = await factory.tenant();
     await fill(full.tenantId, 199, "busy");
-    const on = (eventName: string) => make({ triggerType: "event", cronExpr: null, eventName }, full);
+    const on = (eventName: string) => make({ trigger_type: "event", cron_expr: null, event_name: eventName }, full);
     const other = await on("quiet");
     const move = () =>
-      changeTrigger(factory.web, full, { triggerId: other.id, expected: null, patch: { eventName: "busy" } });
+      changeTrigger(factory.web, full, { triggerId: other.id, expected: null, patch: { event_name: "busy" } });
     expect((await codes([on("busy"), move()])).sort()).toEqual(["made", "too-many-triggers"]);
   });
 
@@ -106,7 +106,7 @@ describe("a trigger beyond the tenant's limit", () => {
     const last = await make(sized(255), full);
     expect(await codes([make(sized(250), full), make(sized(4), full)])).toEqual(["too-many-triggers", "made"]);
     const change = (kib: number) =>
-      changeTrigger(factory.web, full, { triggerId: last.id, expected: null, patch: sized(kib) });
+      changeTrigger(factory.web, full, { trigger_id: last.id, expected: null, patch: sized(kib) });
     expect(await codes([change(100)])).toEqual(["made"]);
     expect(await codes([make(sized(150), full)])).toEqual(["made"]);
     expect(await codes([change(200)])).toEqual(["too-many-triggers"]);
@@ -115,7 +115,7 @@ describe("a trigger beyond the tenant's limit", () => {
   test("conditions with many reads share a budget per event name, others are always accepted; one can become shorter", async () => {
     const full = await factory.tenant();
     const reads = (count: number, eventName = "busy"): Partial<TriggerInput> => ({
-      ...{ triggerType: "event", cronExpr: null, eventName },
+      ...{ trigger_type: "event", cron_expr: null, event_name: eventName },
       condition: Array.from({ length: count }, (_, n) => `"${n}" in event.a`).join(" || "),
     });
     for (let n = 0; n < 16; n += 1) await make(reads(14), full);
@@ -123,7 +123,7 @@ describe("a trigger beyond the tenant's limit", () => {
     expect(await codes([make(reads(14), full), make(reads(1), full)])).toEqual(["too-many-triggers", "made"]);
     const change = (triggerId: string, patch: TriggerPatch) =>
       changeTrigger(factory.web, full, { triggerId, expected: null, patch });
-    expect(await codes([change(elsewhere.id, { eventName: "busy" })])).toEqual(["too-many-triggers"]);
+    expect(await codes([change(elsewhere.id, { event_name: "busy" })])).toEqual(["too-many-triggers"]);
     const last = await make(reads(2), full);
     const longer = change(last.id, { condition: reads(14).condition ?? null });
     expect(await codes([longer])).toEqual(["too-many-triggers"]);

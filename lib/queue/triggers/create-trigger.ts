@@ -40,21 +40,21 @@ export function createTrigger(
     const around = await readSurroundings(tx);
     const settings = newSettings(input, around);
     refuseBarredEvents(scope, settings);
-    const definition = await requireDefinition(tx, scope, settings.definitionKey);
+    const definition = await requireDefinition(tx, scope, settings.definition_key);
     await requireQueue(tx, settings.queue);
     const read = ruleOf(settings);
     const problems = [...settingsProblems(settings), ...(read.problems ?? []), ...textProblems(settings, definition)];
     refuseProblems(problems);
     const prospects = prospectsOf(settings, read.rule ?? null, { now: around.now, runCount: 0 });
     refuseProblems(neverProblems(settings, prospects));
-    await requireRoom(tx, { eventName: settings.eventName, isNew: true });
-    await requireTemplateRoom(tx, { template: settings.payloadTemplate });
+    await requireRoom(tx, { eventName: settings.event_name, isNew: true });
+    await requireTemplateRoom(tx, { template: settings.payload_template });
     await requireConditionRoom(tx, settings);
     const [made] = await tx.run<{ id: string }>(insertTriggerSql, [
       scope.tenantId,
       triggerColumns(settings, prospects, definition.id),
-      JSON.stringify(settings.payloadTemplate),
-      settings.triggerType,
+      JSON.stringify(settings.payload_template),
+      settings.trigger_type,
       scope.actor.userId,
     ]);
     if (!made) throw triggerNotFound();

@@ -44,10 +44,10 @@ export function previewTrigger(
 ): Promise<TriggerPreview> {
   return inTenant(db, scope, async (tx) => {
     const around = await readSurroundings(tx);
-    const settings = newSettings({ ...schedule, label: "", triggerType: "schedule", definitionKey: "" }, around);
+    const settings = newSettings({ ...schedule, label: "", trigger_type: "schedule", definition_key: "" }, around);
     const read = readSchedule(scheduleFields(settings));
     if (read.problems) throw invalidTrigger(read.problems);
-    const { expiresAt, maxRuns: runsLeft } = settings;
+    const { expires_at: expiresAt, max_runs: runsLeft } = settings;
     const from = after ?? around.now;
     const preview = previewSchedule({ rule: read.rule, after: from, count, expiresAt, runsLeft });
     if (template === undefined) return preview;

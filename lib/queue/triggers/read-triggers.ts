@@ -27,11 +27,11 @@ type Tenant = Pick<TenantScope, "tenantId">;
 
 const valuesOf = ({ tenantId }: Tenant, filter: TriggerFilter): unknown[] => [
   tenantId,
-  filter.triggerType ?? null,
+  filter.trigger_type ?? null,
   filter.status ?? null,
-  filter.isEnabled ?? null,
-  filter.definitionKey ?? null,
-  filter.eventName ?? null,
+  filter.is_enabled ?? null,
+  filter.definition_key ?? null,
+  filter.event_name ?? null,
   filter.q ?? null,
 ];
 

@@ -16,8 +16,8 @@ const { database, factory, scope, other, make, change } = await triggersFixture(
 describe("a manual run", () => {
   test("creates a job from the template with the current time, also for a disabled trigger", async () => {
     const { id } = await make({
-      payloadTemplate: { at: "{{schedule.at}}", from: "{{schedule.label}}" },
-      isEnabled: false,
+      payload_template: { at: "{{schedule.at}}", from: "{{schedule.label}}" },
+      is_enabled: false,
     });
     const { job, firing } = await runTrigger(factory.web, scope, { triggerId: id });
     expect(job).toMatchObject({ source: "manual", sourceRef: id, payload: { from: "nightly" } });
@@ -27,11 +27,11 @@ describe("a manual run", () => {
 
   test("accepts another payload, or the data of an event", async () => {
     const { id } = await make({
-      triggerType: "event",
-      cronExpr: null,
-      eventName: "a.b",
-      definitionKey: "strict",
-      payloadTemplate: { n: "{{event.n}}" },
+      trigger_type: "event",
+      cron_expr: null,
+      event_name: "a.b",
+      definition_key: "strict",
+      payload_template: { n: "{{event.n}}" },
     });
     const run = (request: { payload?: unknown; event?: unknown }) =>
       runTrigger(factory.web, scope, { triggerId: id, ...request });
@@ -54,12 +54,12 @@ test("a list shows the outcomes of the newest firings, and the missed instants",
     [scope.tenantId, id],
   );
   const { job } = await runTrigger(factory.web, scope, { triggerId: id });
-  const page = await listTriggers(factory.web, scope, { q: "bar 100%", triggerType: "schedule" }, { limit: 10 });
+  const page = await listTriggers(factory.web, scope, { q: "bar 100%", trigger_type: "schedule" }, { limit: 10 });
   expect(page).toMatchObject({ total: 1, hasMore: false });
   const [row] = page.triggers;
   expect(row).toMatchObject({ id, missedCount: 29 });
-  expect(row?.recentFirings).toHaveLength(20);
-  expect(row?.recentFirings[0]).toMatchObject({ outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
+  expect(row?.recent_firings).toHaveLength(20);
+  expect(row?.recent_firings[0]).toMatchObject({ outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
   const first = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20 } });
   const afterId = first?.firings.at(-1)?.id ?? "";
   const second = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20, afterId } });

@@ -2,58 +2,58 @@ import { checkPayload } from "../enqueue/payload-check.policy";
 import type { FieldProblem, ScheduleFields } from "../types";
 import type { ScheduleType, TriggerInput, TriggerPatch, TriggerSettings } from "./types";
 
-const DEFAULTS: Omit<TriggerSettings, "label" | "triggerType" | "definitionKey" | "overlapPolicy"> = {
-  isEnabled: true,
+const DEFAULTS: Omit<TriggerSettings, "label" | "trigger_type" | "definition_key" | "overlap_policy"> = {
+  is_enabled: true,
   queue: null,
   priority: null,
-  payloadTemplate: {},
-  dedupeWindowSeconds: 300,
-  dedupeKeyTemplate: null,
-  eventName: null,
+  payload_template: {},
+  dedupe_window_seconds: 300,
+  dedupe_key_template: null,
+  event_name: null,
   condition: null,
-  scheduleType: null,
-  cronExpr: null,
-  intervalMs: null,
-  anchorAt: null,
-  onceAt: null,
+  schedule_type: null,
+  cron_expr: null,
+  interval_ms: null,
+  anchor_at: null,
+  once_at: null,
   timezone: null,
-  dstGap: null,
-  dstOverlap: null,
-  catchUp: "last",
-  catchUpLimit: 10,
-  jitterSeconds: 0,
-  maxRuns: null,
-  expiresAt: null,
+  dst_gap: null,
+  dst_overlap: null,
+  catch_up: "last",
+  catch_up_limit: 10,
+  jitter_seconds: 0,
+  max_runs: null,
+  expires_at: null,
 };
 
 type Field = keyof TriggerSettings;
 
 /** The field with the time, per schedule type. */
-const TIME_FIELDS = { cron: "cronExpr", interval: "intervalMs", once: "onceAt" } as const satisfies Record<
+const TIME_FIELDS = { cron: "cron_expr", interval: "interval_ms", once: "once_at" } as const satisfies Record<
   ScheduleType,
   Field
 >;
 const TYPES = Object.keys(TIME_FIELDS) as ScheduleType[];
 /** Fields that apply to one kind of trigger only, with their API names. */
 const ONLY_EVENT: readonly (readonly [Field, string])[] = [
-  ["eventName", "event_name"],
+  ["event_name", "event_name"],
   ["condition", "condition"],
-  ["dedupeKeyTemplate", "dedupe_key_template"],
+  ["dedupe_key_template", "dedupe_key_template"],
 ];
 const ONLY_SCHEDULE: readonly (readonly [Field, string])[] = [
-  ["scheduleType", "schedule_type"],
-  ["cronExpr", "cron_expr"],
-  ["intervalMs", "interval_ms"],
-  ["anchorAt", "anchor_at"],
-  ["onceAt", "once_at"],
+  ["schedule_type", "schedule_type"],
+  ["cron_expr", "cron_expr"],
+  ["interval_ms", "interval_ms"],
+  ["anchor_at", "anchor_at"],
+  ["once_at", "once_at"],
   ["timezone", "timezone"],
-  ["dstGap", "dst_policy/gap"],
-  ["dstOverlap", "dst_policy/overlap"],
+  ["dst_gap", "dst_policy/gap"],
+  ["dst_overlap", "dst_policy/overlap"],
 ];
 /** The fields that determine the instants. A change of any of them recomputes the next instant. */
 const TIMING: readonly Field[] = ONLY_SCHEDULE.map(([field]) => field);
 /** The fields that end a schedule. They change how many instants are left, not when they are. */
-const ENDS: readonly Field[] = ["maxRuns", "expiresAt"];
+const ENDS: readonly Field[] = ["max_runs", "expires_at"];
 
 /** The context of a trigger's settings. */
 export interface TriggerSurroundings {
@@ -65,8 +65,8 @@ export interface TriggerSurroundings {
 
 /** Returns the settings of a new trigger, with defaults for omitted fields. */
 export function newSettings(input: TriggerInput, around: TriggerSurroundings): TriggerSettings {
-  const overlapPolicy = input.triggerType === "schedule" ? "skip" : "allow";
-  return completed({ ...DEFAULTS, overlapPolicy, ...input }, around);
+  const overlapPolicy = input.trigger_type === "schedule" ? "skip" : "allow";
+  return completed({ ...DEFAULTS, overlap_policy: overlapPolicy, ...input }, around);
 }
 
 /**
@@ -82,46 +82,46 @@ export function changedSettings(
 }
 
 /** Clears the fields of the old type if the patch sets another type, by its name or by its field. */
-function withoutOldType({ scheduleType }: TriggerSettings, patch: TriggerPatch): TriggerPatch {
+function withoutOldType({ schedule_type: scheduleType }: TriggerSettings, patch: TriggerPatch): TriggerPatch {
   const named = TYPES.filter((type) => patch[TIME_FIELDS[type]] !== undefined && patch[TIME_FIELDS[type]] !== null);
-  const next = patch.scheduleType ?? (named.length === 1 ? named[0] : undefined);
+  const next = patch.schedule_type ?? (named.length === 1 ? named[0] : undefined);
   if (!scheduleType || next === undefined || next === scheduleType) return {};
-  return { scheduleType: next, [TIME_FIELDS[scheduleType]]: null, anchorAt: null };
+  return { schedule_type: next, [TIME_FIELDS[scheduleType]]: null, anchor_at: null };
 }
 
 /** Fills in derived fields: the schedule type, its zone, and the anchor of an interval. */
 function completed(settings: TriggerSettings, { timezone, now }: TriggerSurroundings): TriggerSettings {
-  if (settings.triggerType === "event") return settings;
+  if (settings.trigger_type === "event") return settings;
   const named = TYPES.filter((type) => settings[TIME_FIELDS[type]] !== null);
-  const scheduleType = settings.scheduleType ?? (named.length === 1 ? (named[0] ?? null) : null);
+  const scheduleType = settings.schedule_type ?? (named.length === 1 ? (named[0] ?? null) : null);
   return {
     ...settings,
-    scheduleType,
+    schedule_type: scheduleType,
     timezone: settings.timezone ?? timezone,
-    anchorAt: scheduleType === "interval" ? (settings.anchorAt ?? now) : settings.anchorAt,
+    anchor_at: scheduleType === "interval" ? (settings.anchor_at ?? now) : settings.anchor_at,
   };
 }
 
 /** Returns the schedule fields of the settings. */
 export const scheduleFields = (settings: TriggerSettings): ScheduleFields => ({
-  scheduleType: settings.scheduleType,
-  cronExpr: settings.cronExpr,
-  intervalMs: settings.intervalMs,
-  anchorAt: settings.anchorAt,
-  onceAt: settings.onceAt,
+  schedule_type: settings.schedule_type,
+  cron_expr: settings.cron_expr,
+  interval_ms: settings.interval_ms,
+  anchor_at: settings.anchor_at,
+  once_at: settings.once_at,
   timezone: settings.timezone,
-  dstGap: settings.dstGap,
-  dstOverlap: settings.dstOverlap,
+  dst_gap: settings.dst_gap,
+  dst_overlap: settings.dst_overlap,
 });
 
 /** Returns the problems of the settings alone: fields of the other kind of trigger, and texts that cannot be stored. */
 export function settingsProblems(settings: TriggerSettings): FieldProblem[] {
-  const isEvent = settings.triggerType === "event";
+  const isEvent = settings.trigger_type === "event";
   const foreign = isEvent ? ONLY_SCHEDULE : ONLY_EVENT;
   const problems = foreign
     .filter(([field]) => settings[field] !== null)
     .map(([, name]) => problem(`/${name}`, "unexpected", `is only for ${isEvent ? "schedule" : "event"} triggers`));
-  if (isEvent && settings.eventName === null)
+  if (isEvent && settings.event_name === null)
     problems.push(problem("/event_name", "required", "is required for an event trigger"));
   const unstorable = checkPayload(settings.label).map((found) => ({ ...found, pointer: "/label" }));
   return [...problems, ...unstorable];
@@ -139,7 +139,7 @@ export const changesEnd = (before: TriggerSettings, after: TriggerSettings): boo
 
 /** True if a change may have fixed a broken trigger. */
 export const mayMend = (patch: TriggerPatch): boolean =>
-  Object.keys(patch).some((field) => !["label", "priority", "isEnabled"].includes(field)) || patch.isEnabled === true;
+  Object.keys(patch).some((field) => !["label", "priority", "isEnabled"].includes(field)) || patch.is_enabled === true;
 
 const isSame = (left: unknown, right: unknown): boolean =>
   left instanceof Date && right instanceof Date ? left.getTime() === right.getTime() : left === right;

@@ -78,30 +78,30 @@ export interface FiringRow extends RecentRow {
 /** Returns the settings of a row. */
 export const settingsOf = (row: TriggerRow): TriggerSettings => ({
   label: row.label,
-  triggerType: row.trigger_type,
-  isEnabled: row.is_enabled,
-  definitionKey: row.definition_key,
+  trigger_type: row.trigger_type,
+  is_enabled: row.is_enabled,
+  definition_key: row.definition_key,
   queue: row.queue,
   priority: row.priority,
-  payloadTemplate: row.payload_template,
-  dedupeWindowSeconds: row.dedupe_window_seconds,
-  dedupeKeyTemplate: row.dedupe_key_template,
-  eventName: row.event_name,
+  payload_template: row.payload_template,
+  dedupe_window_seconds: row.dedupe_window_seconds,
+  dedupe_key_template: row.dedupe_key_template,
+  event_name: row.event_name,
   condition: row.condition,
-  scheduleType: row.schedule_type,
-  cronExpr: row.cron_expr,
-  intervalMs: row.interval_ms,
-  anchorAt: row.anchor_at,
-  onceAt: row.once_at,
+  schedule_type: row.schedule_type,
+  cron_expr: row.cron_expr,
+  interval_ms: row.interval_ms,
+  anchor_at: row.anchor_at,
+  once_at: row.once_at,
   timezone: row.timezone,
-  dstGap: row.dst_gap,
-  dstOverlap: row.dst_overlap,
-  overlapPolicy: row.overlap_policy,
-  catchUp: row.catch_up,
-  catchUpLimit: row.catch_up_limit,
-  jitterSeconds: row.jitter_seconds,
-  maxRuns: row.max_runs,
-  expiresAt: row.expires_at,
+  dst_gap: row.dst_gap,
+  dst_overlap: row.dst_overlap,
+  overlap_policy: row.overlap_policy,
+  catch_up: row.catch_up,
+  catch_up_limit: row.catch_up_limit,
+  jitter_seconds: row.jitter_seconds,
+  max_runs: row.max_runs,
+  expires_at: row.expires_at,
 });
 
 /** Figures of triggers that are not in their rows, by trigger id. */
@@ -115,47 +115,47 @@ export function toTriggerView(row: TriggerRow, { recent, missed }: TriggerFigure
   return {
     ...settings,
     id: row.id,
-    tenantId: row.tenant_id,
-    definitionId: row.definition_id,
+    tenant_id: row.tenant_id,
+    definition_id: row.definition_id,
     status: row.status,
-    statusReason: row.status_reason,
+    status_reason: row.status_reason,
     description: describe(settings),
-    runCount: row.run_count,
-    nextRunAt: row.next_run_at,
-    lastRunAt: row.last_run_at,
-    recentFirings: recent.get(row.id) ?? [],
-    missedCount: missed.get(row.id) ?? 0,
+    run_count: row.run_count,
+    next_run_at: row.next_run_at,
+    last_run_at: row.last_run_at,
+    recent_firings: recent.get(row.id) ?? [],
+    missed_count: missed.get(row.id) ?? 0,
     version: row.version,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    created_by: row.created_by,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
   };
 }
 
 function describe(settings: TriggerSettings): string | null {
-  if (settings.triggerType === "event") return null;
+  if (settings.trigger_type === "event") return null;
   const read = readSchedule(scheduleFields(settings));
   return read.rule ? describeSchedule(read.rule) : null;
 }
 
 export const toRecentFiring = (row: RecentRow, statuses: ReadonlyMap<string, JobStatus>): RecentFiring => ({
   id: row.id,
-  fireAt: row.fire_at,
+  fire_at: row.fire_at,
   outcome: row.outcome,
   reason: row.reason,
-  jobId: row.job_id,
-  jobStatus: row.job_id === null ? null : (statuses.get(row.job_id) ?? null),
+  job_id: row.job_id,
+  job_status: row.job_id === null ? null : (statuses.get(row.job_id) ?? null),
 });
 
 export const toFiringView = (row: FiringRow, statuses: ReadonlyMap<string, JobStatus>): FiringView => ({
   ...toRecentFiring(row, statuses),
-  triggerId: row.trigger_id,
+  trigger_id: row.trigger_id,
   kind: row.kind,
-  eventId: row.event_id,
+  event_id: row.event_id,
   detail: row.detail,
   n: row.n,
   until: row.until,
-  isCatchUp: row.is_catch_up,
+  is_catch_up: row.is_catch_up,
   note: row.note,
-  createdAt: row.created_at,
+  created_at: row.created_at,
 });

@@ -19,7 +19,7 @@ export async function triggersFixture() {
   const { key: definitionKey } = await factory.definition({ key: "any" });
   const properties = { n: { type: "integer" } };
   const argSchema = { type: "object", properties, required: ["n"], additionalProperties: false };
-  await factory.definition({ key: "strict", argSchema });
+  await factory.definition({ key: "strict", arg_schema: argSchema });
   const label = "nightly";
 
   return {
@@ -30,9 +30,9 @@ export async function triggersFixture() {
     make: (input: Partial<TriggerInput> = {}, as = scope) =>
       createTrigger(factory.web, as, {
         label,
-        triggerType: "schedule",
-        definitionKey,
-        cronExpr: "* * * * *",
+        trigger_type: "schedule",
+        definition_key: definitionKey,
+        cron_expr: "* * * * *",
         ...input,
       }),
     change: (triggerId: string, patch: TriggerPatch, expected: number[] | null = null) =>

@@ -16,77 +16,77 @@ export type { FiringKind, FiringOutcome, RunOverlap, ScheduleType, TriggerKind, 
 /** The settings that users give a trigger. */
 export interface TriggerSettings {
   readonly label: string;
-  readonly triggerType: TriggerKind;
-  readonly isEnabled: boolean;
-  readonly definitionKey: string;
+  readonly trigger_type: TriggerKind;
+  readonly is_enabled: boolean;
+  readonly definition_key: string;
   /** null = the definition's. */
   readonly queue: string | null;
   /** null = the queue's. */
   readonly priority: number | null;
-  readonly payloadTemplate: unknown;
-  readonly dedupeWindowSeconds: number;
-  readonly dedupeKeyTemplate: string | null;
-  readonly eventName: string | null;
+  readonly payload_template: unknown;
+  readonly dedupe_window_seconds: number;
+  readonly dedupe_key_template: string | null;
+  readonly event_name: string | null;
   readonly condition: string | null;
-  readonly scheduleType: ScheduleType | null;
-  readonly cronExpr: string | null;
-  readonly intervalMs: number | null;
-  readonly anchorAt: Date | null;
-  readonly onceAt: Date | null;
+  readonly schedule_type: ScheduleType | null;
+  readonly cron_expr: string | null;
+  readonly interval_ms: number | null;
+  readonly anchor_at: Date | null;
+  readonly once_at: Date | null;
   readonly timezone: string | null;
-  readonly dstGap: GapPolicy | null;
-  readonly dstOverlap: OverlapPolicy | null;
-  readonly overlapPolicy: RunOverlap;
-  readonly catchUp: CatchUpPolicy;
-  readonly catchUpLimit: number;
-  readonly jitterSeconds: number;
-  readonly maxRuns: number | null;
-  readonly expiresAt: Date | null;
+  readonly dst_gap: GapPolicy | null;
+  readonly dst_overlap: OverlapPolicy | null;
+  readonly overlap_policy: RunOverlap;
+  readonly catch_up: CatchUpPolicy;
+  readonly catch_up_limit: number;
+  readonly jitter_seconds: number;
+  readonly max_runs: number | null;
+  readonly expires_at: Date | null;
 }
 
 /** Omitted fields get their defaults. */
-export type TriggerInput = Pick<TriggerSettings, "label" | "triggerType" | "definitionKey"> & Partial<TriggerSettings>;
+export type TriggerInput = Pick<TriggerSettings, "label" | "trigger_type" | "definition_key"> & Partial<TriggerSettings>;
 /** Omitted fields stay unchanged; null clears a value. */
 export type TriggerPatch = Partial<Omit<TriggerSettings, "triggerType">>;
 
 /** A firing in the outcome bar. */
 export interface RecentFiring {
   readonly id: string;
-  readonly fireAt: Date;
+  readonly fire_at: Date;
   readonly outcome: FiringOutcome;
   readonly reason: string | null;
-  readonly jobId: string | null;
-  readonly jobStatus: JobStatus | null;
+  readonly job_id: string | null;
+  readonly job_status: JobStatus | null;
 }
 
 export interface TriggerView extends TriggerSettings {
   readonly id: string;
-  readonly tenantId: string;
-  readonly definitionId: string;
+  readonly tenant_id: string;
+  readonly definition_id: string;
   readonly status: TriggerStatus;
-  readonly statusReason: string | null;
+  readonly status_reason: string | null;
   /** The schedule in words; null for events, and for a schedule that can no longer be read. */
   readonly description: string | null;
-  readonly runCount: number;
-  readonly nextRunAt: Date | null;
-  readonly lastRunAt: Date | null;
+  readonly run_count: number;
+  readonly next_run_at: Date | null;
+  readonly last_run_at: Date | null;
   /** Newest first, at most 20. */
-  readonly recentFirings: readonly RecentFiring[];
+  readonly recent_firings: readonly RecentFiring[];
   /** Instants that were skipped within the last seven days. */
-  readonly missedCount: number;
+  readonly missed_count: number;
   /** Incremented by each change that a user or an API key makes. */
   readonly version: number;
-  readonly createdBy: string | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
+  readonly created_by: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
 }
 
 export interface TriggerFilter {
-  readonly triggerType?: TriggerKind;
+  readonly trigger_type?: TriggerKind;
   readonly status?: TriggerStatus;
-  readonly isEnabled?: boolean;
-  readonly definitionKey?: string;
-  readonly eventName?: string;
+  readonly is_enabled?: boolean;
+  readonly definition_key?: string;
+  readonly event_name?: string;
   /** Part of the label. */
   readonly q?: string;
 }
@@ -99,16 +99,16 @@ export interface TriggerPage {
 }
 
 export interface FiringView extends RecentFiring {
-  readonly triggerId: string;
+  readonly trigger_id: string;
   readonly kind: FiringKind;
-  readonly eventId: string | null;
+  readonly event_id: string | null;
   readonly detail: string | null;
   /** More than 1: the number of skipped instants from `fireAt` to `until`. */
   readonly n: number;
   readonly until: Date | null;
-  readonly isCatchUp: boolean;
+  readonly is_catch_up: boolean;
   readonly note: string | null;
-  readonly createdAt: Date;
+  readonly created_at: Date;
 }
 
 export interface FiringFilter {

@@ -64,13 +64,13 @@ const FILTERS: readonly JobFilter[] = [
   {},
   ...STATUSES.flatMap((status) => [{ status: [status] }, { status: [status], definitionKey: key }]),
   { status: ["failed", "dead_letter"] },
-  { definitionKey: key },
+  { definition_key: key },
   { q: "def-" },
-  { correlationId: "c7" },
-  { correlationId: "c7", status: ["dead_letter"] },
+  { correlation_id: "c7" },
+  { correlation_id: "c7", status: ["dead_letter"] },
   { tag: "x", status: ["dead_letter"] },
   { queue: "default", status: ["running"] },
-  { source: ["manual"], definitionKey: key },
+  { source: ["manual"], definition_key: key },
 ];
 const random = () => 0.5;
 /** Sweeps with the most rows that one batch may read. */
@@ -161,7 +161,7 @@ test.each(CASES)(
 test("a filter reads no more rows when its statement gets a generic plan, prepared on full tables", async () => {
   await database.query("analyze");
   const later = open("web");
-  for (const filter of FILTERS.filter(({ definitionKey }) => definitionKey)) {
+  for (const filter of FILTERS.filter(({ definition_key: definitionKey }) => definitionKey)) {
     const read: number[] = [];
     for (let n = 0; n <= EMPTY_RUNS; n++) read.push(await list(filter, later)());
     expect([filter, Math.max(...read) <= 10 * ROWS]).toEqual([filter, true]);

@@ -9,7 +9,7 @@ import { type Bound, type CheckOptions, expectSound, inspect } from "./index";
 const database = await testDatabase();
 const make = makeFactory(database);
 const scope = await make.tenant();
-const { key } = await make.definition({ key: "speaks", commandKey: "speak" });
+const { key } = await make.definition({ key: "speaks", command_key: "speak" });
 afterAll(() => make.close());
 
 /** Creates one job that ended after a retry, one that is running, and one that waits and holds a dedupe key. */

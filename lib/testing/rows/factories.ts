@@ -54,7 +54,7 @@ export function makeFactory(database: TestDatabase): Factory {
     definition: (input = {}) =>
       createDefinition(pools.platform, SYSTEM, {
         key: `def-${randomUUID().slice(0, 8)}`,
-        commandKey: "none",
+        command_key: "none",
         ...input,
       }),
     job: async (scope, job = {}) => {

@@ -133,7 +133,7 @@ test("H, ? and malformed items are refused, with the field's name", () => {
 });
 
 test("CRON-33 blanks around and between fields are accepted; any other space, line break or digit is refused", () => {
-  expect(ruleOf({ cronExpr: "  0   9 * * *  " })).toMatchObject({ expr: "0 9 * * *" });
+  expect(ruleOf({ cron_expr: "  0   9 * * *  " })).toMatchObject({ expr: "0 9 * * *" });
   for (const expr of [
     "0\u00a09 * * *",
     "0\t9 * * *",
@@ -184,7 +184,7 @@ test("any input is parsed at once, into a rule or into errors that contain none 
   );
   fc.assert(
     fc.property(text, (cronExpr) => {
-      const { rule, problems } = readSchedule({ cronExpr, timezone: "UTC" });
+      const { rule, problems } = readSchedule({ cron_expr: cronExpr, timezone: "UTC" });
       if (rule) expect(nextInstant(rule, new Date("2026-01-01T00:00:00Z"))).not.toBeNull();
       else expect(problems).toHaveLength(1);
     }),

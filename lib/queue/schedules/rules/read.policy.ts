@@ -17,9 +17,9 @@ const OVERLAP: readonly OverlapPolicy[] = ["first", "both"];
 
 /** The fields of each schedule type, besides the zone. */
 const OWN_FIELDS = {
-  cron: ["cronExpr", "dstGap", "dstOverlap"],
-  interval: ["intervalMs", "anchorAt"],
-  once: ["onceAt"],
+  cron: ["cron_expr", "dst_gap", "dst_overlap"],
+  interval: ["interval_ms", "anchor_at"],
+  once: ["once_at"],
 } as const satisfies Record<ScheduleRule["type"], readonly (keyof ScheduleFields)[]>;
 
 /**
@@ -29,8 +29,8 @@ const OWN_FIELDS = {
  * knows its zone.
  */
 export function readSchedule(fields: ScheduleFields): ReadSchedule {
-  const type = fields.scheduleType ?? "cron";
-  if (!isType(type)) return { problems: [problem("scheduleType", "unknown", "must be cron, interval or once")] };
+  const type = fields.schedule_type ?? "cron";
+  if (!isType(type)) return { problems: [problem("schedule_type", "unknown", "must be cron, interval or once")] };
   const problems = [...strangers(type, fields), ...zoneProblems(fields.timezone)];
   const rule = READERS[type](fields, fields.timezone ?? "", problems);
   return rule !== null && problems.length === 0 ? { rule } : { problems };
@@ -54,24 +54,24 @@ const READERS: Record<ScheduleRule["type"], Reader> = {
   cron: (fields, timezone, problems) => {
     const gap = choice(fields, "dstGap", GAP, problems);
     const overlap = choice(fields, "dstOverlap", OVERLAP, problems);
-    const expr = fields.cronExpr;
+    const expr = fields.cron_expr;
     if (expr === null || expr === undefined) {
-      problems.push(problem("cronExpr", "required", "is needed for a schedule of type cron"));
+      problems.push(problem("cron_expr", "required", "is needed for a schedule of type cron"));
       return null;
     }
     problems.push(...cronProblems(expr));
     return { type: "cron", expr: tidyCron(expr), timezone, gap, overlap };
   },
-  interval: ({ intervalMs, anchorAt }, timezone, problems) => {
+  interval: ({ interval_ms: intervalMs, anchor_at: anchorAt }, timezone, problems) => {
     const { leastMs, mostMs } = INTERVAL_BOUNDS;
     const everyMs = intervalMs ?? Number.NaN;
     if (!Number.isInteger(everyMs) || everyMs < leastMs || everyMs > mostMs) {
-      problems.push(problem("intervalMs", "range", `must be a whole number from ${leastMs} to ${mostMs}`));
+      problems.push(problem("interval_ms", "range", `must be a whole number from ${leastMs} to ${mostMs}`));
     }
     const anchor = instant(anchorAt, "anchorAt", problems);
     return anchor && { type: "interval", everyMs, anchorAt: anchor, timezone };
   },
-  once: ({ onceAt }, timezone, problems) => {
+  once: ({ once_at: onceAt }, timezone, problems) => {
     const at = instant(onceAt, "onceAt", problems);
     return at && { type: "once", at, timezone };
   },
@@ -82,7 +82,7 @@ function cronProblems(expr: string): FieldProblem[] {
     calendarOf(tidyCron(expr));
     return [];
   } catch (error) {
-    if (error instanceof CronError) return [problem("cronExpr", `cron-${error.code}`, error.message)];
+    if (error instanceof CronError) return [problem("cron_expr", `cron-${error.code}`, error.message)];
     throw error;
   }
 }
@@ -122,8 +122,8 @@ function strangers(type: ScheduleRule["type"], fields: ScheduleFields): FieldPro
 }
 
 const POINTERS: Record<keyof ScheduleFields, string> = {
-  scheduleType: "/schedule_type",
-  cronExpr: "/cron_expr",
+  schedule_type: "/schedule_type",
+  cron_expr: "/cron_expr",
   intervalMs: "/interval_ms",
   anchorAt: "/anchor_at",
   onceAt: "/once_at",

@@ -9,7 +9,7 @@ export function ruleOf(fields: ScheduleFields): ScheduleRule {
 }
 
 export const cron = (cronExpr: string, timezone = "UTC", more: ScheduleFields = {}): ScheduleRule =>
-  ruleOf({ cronExpr, timezone, ...more });
+  ruleOf({ cron_expr: cronExpr, timezone, ...more });
 
 /** Instants after `after` and up to `until`, if given, formatted as "2026-03-08T07:00Z". */
 export function instants(rule: ScheduleRule, after: string, most: number, until = "9999-12-31T00:00:00Z"): string[] {

@@ -38,13 +38,13 @@ test.each([
 
 test("intervals and single instants are described in words", () => {
   const interval = (intervalMs: number) =>
-    describeSchedule(ruleOf({ scheduleType: "interval", intervalMs, anchorAt: AT, timezone: "Europe/Berlin" }));
+    describeSchedule(ruleOf({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT, timezone: "Europe/Berlin" }));
   const from = "counted from 2026-03-01 10:00 (Europe/Berlin)";
   expect(interval(3_600_000)).toBe(`Every hour, ${from}`);
   expect(interval(5_400_000)).toBe(`Every 1 hour 30 minutes, ${from}`);
   expect(interval(172_800_000)).toBe(`Every 2 days, ${from}`);
   expect(interval(1500)).toBe(`Every 1 second 500 milliseconds, ${from}`);
-  expect(describeSchedule(ruleOf({ scheduleType: "once", onceAt: AT }))).toBe("Once, at 2026-03-01 09:00 (UTC)");
+  expect(describeSchedule(ruleOf({ schedule_type: "once", once_at: AT }))).toBe("Once, at 2026-03-01 09:00 (UTC)");
 });
 
 test("a preview has the description, the instants in both zones, and marks clock changes", () => {
@@ -75,16 +75,16 @@ test("a preview warns about a schedule that never occurs or occurs more than onc
   expect(warnings({ rule: cron("0 0 1 1 *"), expiresAt: new Date("2026-12-31T00:00:00Z") })).toEqual(["never"]);
   expect(warnings({ rule: cron("0 0 1 1 *"), expiresAt: new Date("2027-01-01T00:00:00Z") })).toEqual(["never"]);
   expect(warnings({ rule: cron("0 0 1 1 *"), expiresAt: new Date("2027-01-01T00:00:01Z") })).toEqual([]);
-  expect(warnings({ rule: ruleOf({ scheduleType: "once", onceAt: AT }) })).toEqual(["never"]);
+  expect(warnings({ rule: ruleOf({ schedule_type: "once", once_at: AT }) })).toEqual(["never"]);
   expect(warnings({ rule: cron("* * * * *"), runsLeft: 0 })).toEqual(["never"]);
-  const seconds = (intervalMs: number) => ruleOf({ scheduleType: "interval", intervalMs, anchorAt: AT });
+  const seconds = (intervalMs: number) => ruleOf({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT });
   expect(warnings({ rule: seconds(59_999) }, 1)).toEqual(["too_often"]);
   expect(warnings({ rule: seconds(60_000) })).toEqual([]);
   expect(warnings({ rule: seconds(1000), runsLeft: 1 })).toEqual([]);
 });
 
 test("an interval counts from its anchor, at any time", () => {
-  const rule = ruleOf({ scheduleType: "interval", intervalMs: 5_400_000, anchorAt: AT });
+  const rule = ruleOf({ schedule_type: "interval", interval_ms: 5_400_000, anchor_at: AT });
   const first = (after: string) =>
     previewSchedule({ rule, after: new Date(after), count: 1 }).occurrences[0]?.at.toISOString();
   expect(first("2020-01-01T00:00:00Z")).toBe("2026-03-01T09:00:00.000Z");
@@ -94,7 +94,7 @@ test("an interval counts from its anchor, at any time", () => {
 });
 
 test("intervals have bounds, instants lie between 1970 and 9999", () => {
-  const interval = (intervalMs: number) => refusal({ scheduleType: "interval", intervalMs, anchorAt: AT });
+  const interval = (intervalMs: number) => refusal({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT });
   for (const value of [
     0,
     -1,
@@ -106,28 +106,28 @@ test("intervals have bounds, instants lie between 1970 and 9999", () => {
   ]) {
     expect(interval(value), String(value)).toMatchObject({ pointer: "/interval_ms", code: "range" });
   }
-  expect(refusal({ scheduleType: "once", onceAt: new Date(-1) })).toMatchObject({ pointer: "/once_at", code: "range" });
-  expect(refusal({ scheduleType: "once", onceAt: new Date(Number.NaN) })).toMatchObject({ code: "range" });
+  expect(refusal({ schedule_type: "once", once_at: new Date(-1) })).toMatchObject({ pointer: "/once_at", code: "range" });
+  expect(refusal({ schedule_type: "once", once_at: new Date(Number.NaN) })).toMatchObject({ code: "range" });
 });
 
 test("each type of schedule requires its own fields and refuses those of another type", () => {
   const pointers = (fields: Parameters<typeof readSchedule>[0]) =>
     readSchedule(fields).problems?.map(({ pointer, code }) => `${pointer} ${code}`);
   expect(pointers({})).toEqual(["/timezone required", "/cron_expr required"]);
-  expect(pointers({ scheduleType: "interval", timezone: "UTC" })).toEqual([
+  expect(pointers({ schedule_type: "interval", timezone: "UTC" })).toEqual([
     "/interval_ms range",
     "/anchor_at required",
   ]);
-  expect(pointers({ scheduleType: "once", timezone: "UTC" })).toEqual(["/once_at required"]);
-  expect(pointers({ scheduleType: "yearly", timezone: "UTC" })).toEqual(["/schedule_type unknown"]);
-  expect(pointers({ scheduleType: "toString", timezone: "UTC" })).toEqual(["/schedule_type unknown"]);
+  expect(pointers({ schedule_type: "once", timezone: "UTC" })).toEqual(["/once_at required"]);
+  expect(pointers({ schedule_type: "yearly", timezone: "UTC" })).toEqual(["/schedule_type unknown"]);
+  expect(pointers({ schedule_type: "toString", timezone: "UTC" })).toEqual(["/schedule_type unknown"]);
   expect(
-    pointers({ scheduleType: "once", onceAt: AT, timezone: "UTC", cronExpr: "* * * * *", dstGap: "skip" }),
+    pointers({ schedule_type: "once", once_at: AT, timezone: "UTC", cron_expr: "* * * * *", dst_gap: "skip" }),
   ).toEqual([...["/cron_expr other-type", "/dst_policy/gap other-type"]]);
-  expect(pointers({ cronExpr: "* * * * *", timezone: "UTC", dstGap: "run", dstOverlap: "second" })).toEqual([
+  expect(pointers({ cron_expr: "* * * * *", timezone: "UTC", dst_gap: "run", dst_overlap: "second" })).toEqual([
     ...["/dst_policy/gap unknown", "/dst_policy/overlap unknown"],
   ]);
-  expect(pointers({ cronExpr: "60 * * * *", timezone: "Mars/Base", intervalMs: 1000 })).toEqual([
+  expect(pointers({ cron_expr: "60 * * * *", timezone: "Mars/Base", interval_ms: 1000 })).toEqual([
     ...["/interval_ms other-type", "/timezone unknown", "/cron_expr cron-range"],
   ]);
   expect(zoneProblems("Europe/Berlin")).toEqual([]);

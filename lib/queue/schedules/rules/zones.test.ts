@@ -3,7 +3,7 @@ import { nextInstant, nextInstants } from "@/lib/queue/schedules/rules";
 import { cron, instants, refusal } from "./rules.fixture";
 
 const refusedZone = (timezone: string): string => {
-  const { pointer, detail } = refusal({ cronExpr: "0 9 * * *", timezone });
+  const { pointer, detail } = refusal({ cron_expr: "0 9 * * *", timezone });
   expect(pointer).toBe("/timezone");
   return detail;
 };

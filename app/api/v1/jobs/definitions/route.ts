@@ -11,6 +11,6 @@ export const GET = tenantRoute({
   response: definitionList,
   handler: async ({ db }) => {
     const definitions = await listDefinitions(db);
-    return { data: definitions.filter((definition) => definition.isActive).map(serializeDefinition) };
+    return { data: definitions.filter((definition) => definition.is_active).map(serializeDefinition) };
   },
 });

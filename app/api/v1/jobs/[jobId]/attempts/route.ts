@@ -21,7 +21,7 @@ export const GET = tenantRoute({
     const page = await listAttempts(db, scope, params.jobId, { limit, beforeNo, tails });
     if (!page) throw notFound();
     const last = page.at(-1);
-    const next_cursor = last?.hasOlder ? encodeNumber(list, last.attemptNo) : null;
+    const next_cursor = last?.has_older ? encodeNumber(list, last.attempt_no) : null;
     return { data: await serializeAttempts(page), pagination: { limit, has_more: next_cursor !== null, next_cursor } };
   },
 });
