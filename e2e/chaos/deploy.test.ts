@@ -33,7 +33,7 @@ suite("rolling deploys: no job loses an attempt to a worker that does not know i
     }
     running = next;
     // The definition changes as well. Waiting jobs keep the version they were accepted with.
-    const patch = { timeoutSeconds: 30 + deploy };
+    const patch = { timeout_seconds: 30 + deploy };
     await updateDefinition(arena.factory.platform, arena.scope.actor, { id: fresh.id, patch });
   }
   await start("new");

@@ -180,7 +180,7 @@ test.each<[string, (ctx: HandlerContext<unknown>, definitionKey: string) => unkn
       database.query("update app.tenants set status = $2 where id = $1", [scope.tenantId, status]);
     await setStatus("active");
     const { key } = await make.definition();
-    const listens = { triggerType: "event", eventName: `made.${key}`, definitionKey: key, label: "late" } as const;
+    const listens = { trigger_type: "event", event_name: `made.${key}`, definition_key: key, label: "late" } as const;
     await createTrigger(make.web, scope, listens);
     const jobId = await ran(
       async (ctx) => {

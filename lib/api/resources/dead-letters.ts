@@ -19,7 +19,7 @@ export function deadLetterFilter(words: FilterWords): DeadLetterFilter {
  */
 export function redriveRequest(body: z.output<typeof redrive>): BulkRequest {
   const { status = [...OPEN_TRIAGE] } = body;
-  const target = body.ids === undefined ? { deadLetters: deadLetterFilter({ ...body, status }) } : { jobIds: body.ids };
+  const target = body.ids === undefined ? { dead_letters: deadLetterFilter({ ...body, status }) } : { job_ids: body.ids };
   return { action: "redrive", target };
 }
 

@@ -46,8 +46,8 @@ export function eventFilter(query: Omit<EventListQuery, "limit" | "cursor">): Ev
   return defined({
     name: query.name,
     since: dateOf(query.since),
-    correlationId: query.correlation_id,
-    causedByJobId: query.caused_by_job_id,
+    correlation_id: query.correlation_id,
+    caused_by_job_id: query.caused_by_job_id,
   });
 }
 
@@ -56,18 +56,8 @@ export function testRequest(body: z.output<typeof testTriggersBody>): TestReques
   return defined({
     event: body.event && newEvent(body.event, 0),
     replay: body.replay,
-    triggerId: body.trigger_id,
-    draft:
-      draft &&
-      defined({
-        label: draft.label,
-        eventName: draft.event_name,
-        definitionKey: draft.definition_key,
-        condition: draft.condition,
-        payloadTemplate: draft.payload_template,
-        dedupeKeyTemplate: draft.dedupe_key_template,
-        dedupeWindowSeconds: draft.dedupe_window_seconds,
-      }),
+    trigger_id: body.trigger_id,
+    draft: draft && defined(draft),
   });
 }
 
@@ -86,7 +76,7 @@ export function serializeReplayed({ id, considered_count: considered, matched_co
   };
 }
 
-function summary(event: Omit<PublishedEvent, "duplicate" | "jobIds">) {
+function summary(event: Omit<PublishedEvent, "duplicate" | "job_ids">) {
   return {
     id: event.id,
     name: event.name,

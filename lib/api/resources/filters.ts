@@ -153,8 +153,8 @@ export function definitionInput(body: UpdateDefinition): DefinitionPatch {
 
 /** Returns where a reader of logs continues; `after` is `<attempt>:<seq>`. */
 export function logPosition(query: LogQuery): LogPosition {
-  const [attemptNo, seq] = (query.after ?? "").split(":").map(Number);
-  const after = attemptNo !== undefined && seq !== undefined ? { attemptNo, seq } : undefined;
+  const [attempt_no, seq] = (query.after ?? "").split(":").map(Number);
+  const after = attempt_no !== undefined && seq !== undefined ? { attempt_no, seq } : undefined;
   return {
     limit: query.limit ?? LIMITS.logPageDefault,
     ...defined({ attempt: query.attempt, stream: query.stream, after }),
@@ -165,12 +165,12 @@ interface LogPosition {
   readonly limit: number;
   readonly attempt?: number;
   readonly stream?: LogStream;
-  readonly after?: { readonly attemptNo: number; readonly seq: number };
+  readonly after?: { readonly attempt_no: number; readonly seq: number };
 }
 
 /** Parses a step position `<run>:<name>`; a name may have colons. */
-export function stepPosition(after: string | undefined): { runNo: number; name: string } | undefined {
+export function stepPosition(after: string | undefined): { run_no: number; name: string } | undefined {
   if (after === undefined) return undefined;
   const colon = after.indexOf(":");
-  return { runNo: Number(after.slice(0, colon)), name: after.slice(colon + 1) };
+  return { run_no: Number(after.slice(0, colon)), name: after.slice(colon + 1) };
 }

@@ -16,7 +16,7 @@ import { serializeJobRow } from "./serialize";
 
 /** Converts the body of a bulk action to the queue's terms. */
 export function bulkRequest(body: z.output<typeof createJobAction>): BulkRequest {
-  const target = body.ids === undefined ? { filter: jobFilter(body.filter ?? {}) } : { jobIds: body.ids };
+  const target = body.ids === undefined ? { filter: jobFilter(body.filter ?? {}) } : { job_ids: body.ids };
   return {
     action: body.action,
     target,
@@ -59,9 +59,9 @@ export function serializeJobAction(action: BulkActionView): JobAction {
 }
 
 function serializeTarget(target: BulkTarget): Record<string, unknown> | null {
-  if ("jobIds" in target) return null;
+  if ("job_ids" in target) return null;
   if ("filter" in target) return serializeFilter(target.filter);
-  const { status, definition_key: definitionKey, error_type: errorType } = target.deadLetters;
+  const { status, definition_key: definitionKey, error_type: errorType } = target.dead_letters;
   return { dead_letters: defined({ status, definition_key: definitionKey, error_type: errorType }) };
 }
 

@@ -4,16 +4,7 @@ import { dateOf, defined } from "./filters";
 
 /** Converts the body of a queue request to the queue's terms. */
 export function queueInput(body: UpdateQueue): QueuePatch {
-  return defined({
-    description: body.description,
-    defaultPriority: body.default_priority,
-    timeoutSeconds: body.timeout_seconds,
-    maxAttempts: body.max_attempts,
-    retryDelaySeconds: body.retry_delay_seconds,
-    retryMultiplier: body.retry_multiplier,
-    weight: body.weight,
-    isActive: body.is_active,
-  });
+  return defined(body);
 }
 
 /** Converts the body of a pause request to the queue's terms. */

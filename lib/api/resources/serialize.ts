@@ -288,13 +288,8 @@ export function serializeWorker(worker: WorkerView): Worker {
 
 /** Returns the time-zone data versions of living processes and of this web process. */
 export function serializeTzVersions(uses: readonly TzUse[], own: string | null): WorkerList["tz_versions"] {
-  const all = uses.some(({ tz_version: tzVersion }) => tzVersion === own)
+  const all = uses.some(({ tz_version }) => tz_version === own)
     ? uses
-    : [...uses, { tzVersion: own, workers: 0, schedulers: 0 }];
-  return all.map(({ tz_version: tzVersion, workers, schedulers }) => ({
-    tz_version: tzVersion,
-    workers,
-    schedulers,
-    web: tzVersion === own ? 1 : 0,
-  }));
+    : [...uses, { tz_version: own, workers: 0, schedulers: 0 }];
+  return all.map((use) => ({ ...use, web: use.tz_version === own ? 1 : 0 }));
 }

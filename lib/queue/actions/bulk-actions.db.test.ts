@@ -107,7 +107,7 @@ describe("a bulk action by ids", () => {
   test("reports each id, the greatest possible ids included", async () => {
     const { scope } = await member();
     const jobIds = ["ffffffff-ffff-ffff-ffff-ffffffffffff", "00000000-0000-0000-0000-000000000000"];
-    const action = await run(scope, { action: "cancel", target: { jobIds } });
+    const action = await run(scope, { action: "cancel", target: { job_ids: jobIds } });
     expect(action).toMatchObject({ status: "done", total: 2, done: 0, skipped: 2, failed: 0 });
   });
 
@@ -121,7 +121,7 @@ describe("a bulk action by ids", () => {
     await cancelJob(make.web, scope, keyed.id);
     await make.job(scope, { dedupeKey: "k" });
     const ids = [waits, ended, keyed.id, foreign, ended];
-    const action = await run(scope, { action: "retry", target: { jobIds: ids } });
+    const action = await run(scope, { action: "retry", target: { job_ids: ids } });
     expect(action).toMatchObject({ total: 4, done: 1, skipped: 2, failed: 1 });
     const results = await listBulkResults(make.web, scope, action.id, { limit: 10 });
     expect(new Map(results?.results.map((result) => [result.jobId, result.code]))).toEqual(

@@ -46,10 +46,10 @@ async function newest(
   scope: TenantScope,
   { target, statuses }: { readonly target: BulkTarget; readonly statuses: readonly string[] },
 ): Promise<string[]> {
-  if (!("jobIds" in target)) {
+  if (!("job_ids" in target)) {
     return [...(await nextJobs(tx, scope, target, { beforeId: HIGHEST_ID, limit: SAMPLES })).ids];
   }
-  const rows = await tx.run<{ id: string }>(jobsInStatusSql, [scope.tenantId, target.jobIds, statuses]);
+  const rows = await tx.run<{ id: string }>(jobsInStatusSql, [scope.tenantId, target.job_ids, statuses]);
   return rows.slice(0, SAMPLES).map((row) => row.id);
 }
 
@@ -69,8 +69,8 @@ export function acceptBulkAction(
     await refuseTooMany(tx, scope);
     const [bound] = await tx.run<{ id: string }>(newIdSql);
     const total =
-      "jobIds" in target
-        ? { count: target.jobIds.length, isExact: true }
+      "job_ids" in target
+        ? { count: target.job_ids.length, isExact: true }
         : await countTarget(tx, scope, target, statuses);
     const [accepted] = await tx.run<{ id: string }>(acceptBulkActionSql, [
       scope.tenantId,
@@ -78,7 +78,7 @@ export function acceptBulkAction(
       request.priority ?? null,
       request.scheduled_for ?? null,
       JSON.stringify(target),
-      "jobIds" in target ? HIGHEST_ID : bound?.id,
+      "job_ids" in target ? HIGHEST_ID : bound?.id,
       total.count,
       total.isExact,
       scope.actor.kind,
@@ -102,11 +102,11 @@ function narrow(request: BulkRequest): { target: BulkTarget; statuses: readonly 
   const problems = checkBulkAct(request);
   if (problems.length > 0) throw new QueueError("invalid-value", "The action is not valid.", { problems });
   const { action, target } = request;
-  if ("jobIds" in target) {
-    const jobIds = [...new Set(target.jobIds.map((id) => id.toLowerCase()))].sort().reverse();
-    return { target: { jobIds }, statuses: eligibleStatuses(action) };
+  if ("job_ids" in target) {
+    const jobIds = [...new Set(target.job_ids.map((id) => id.toLowerCase()))].sort().reverse();
+    return { target: { job_ids: jobIds }, statuses: eligibleStatuses(action) };
   }
-  if ("deadLetters" in target) return { target, statuses: eligibleStatuses(action) };
+  if ("dead_letters" in target) return { target, statuses: eligibleStatuses(action) };
   const status = eligibleStatuses(action, target.filter.status);
   return { target: { filter: { ...target.filter, status } }, statuses: status };
 }

@@ -36,9 +36,9 @@ export interface BulkAct {
 
 /** The jobs of a bulk action. */
 export type BulkTarget =
-  | { readonly jobIds: readonly string[] }
+  | { readonly job_ids: readonly string[] }
   | { readonly filter: JobFilter }
-  | { readonly deadLetters: DeadLetterFilter };
+  | { readonly dead_letters: DeadLetterFilter };
 
 /** A missing field does not filter. */
 export interface DeadLetterFilter {

@@ -31,12 +31,12 @@ export async function nextJobs(
   bound: Bound,
 ): Promise<JobStep> {
   if ("filter" in target) return walkFilter(tx, scope, target.filter, bound);
-  if ("deadLetters" in target) {
+  if ("dead_letters" in target) {
     const look = { ...bound, window: SCAN_BUDGET };
-    const { ids, floor } = await walkDeadLetters(tx, scope, target.deadLetters, look);
+    const { ids, floor } = await walkDeadLetters(tx, scope, target.dead_letters, look);
     return { ids, nextBefore: ids.length === bound.limit ? (ids.at(-1) ?? null) : floor };
   }
-  const left = target.jobIds.filter((id) => id < bound.beforeId || bound.beforeId === HIGHEST_ID);
+  const left = target.job_ids.filter((id) => id < bound.beforeId || bound.beforeId === HIGHEST_ID);
   const ids = left.slice(0, bound.limit);
   return { ids, nextBefore: left.length > ids.length ? (ids.at(-1) ?? null) : null };
 }
@@ -73,12 +73,12 @@ export async function countTarget(
   target: BulkTarget,
   statuses: readonly string[],
 ): Promise<TargetCount> {
-  if ("jobIds" in target) {
-    const rows = await tx.run(jobsInStatusSql, [scope.tenantId, target.jobIds, statuses]);
+  if ("job_ids" in target) {
+    const rows = await tx.run(jobsInStatusSql, [scope.tenantId, target.job_ids, statuses]);
     return { count: rows.length, isExact: true };
   }
-  if ("deadLetters" in target) {
-    const count = await countDeadLetters(tx, scope, target.deadLetters, COUNTED_TARGETS + 1);
+  if ("dead_letters" in target) {
+    const count = await countDeadLetters(tx, scope, target.dead_letters, COUNTED_TARGETS + 1);
     return { count: Math.min(count, COUNTED_TARGETS), isExact: count <= COUNTED_TARGETS };
   }
   if (target.filter.status?.length === 0) return { count: 0, isExact: true };

@@ -123,7 +123,7 @@ describe("a bulk action in progress", () => {
        select app.new_id(), 1, $1, 1, 'failed', 'w', now(), 'dead_letter', 'other' from generate_series(1, 20000)`,
       [scope.tenantId],
     );
-    const target = { deadLetters: { errorType: "wanted" } };
+    const target = { dead_letters: { error_type: "wanted" } };
     const { id } = await acceptBulkAction(make.web, scope, { action: "redrive", target });
     await turn();
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "running", done: 0 });
@@ -250,7 +250,7 @@ describe("a retry of parents and children", () => {
     const grandchild = await enqueue({ dependsOn: [{ jobId: child }] });
     await cancelJob(make.web, scope, parent);
     await enqueue({ dedupeKey: "parent" });
-    const action = await run(scope, { action: "retry", target: { jobIds: [grandchild, child, parent] } });
+    const action = await run(scope, { action: "retry", target: { job_ids: [grandchild, child, parent] } });
     expect(action).toMatchObject({ done: 0, failed: 3 });
     expect((await getJob(make.web, scope, grandchild))?.run_no).toBe(1);
     expect((await enqueueJob(make.web, scope, { definitionKey, dedupeKey: "child" })).deduplicated).toBe(false);

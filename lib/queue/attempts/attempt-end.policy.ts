@@ -110,7 +110,7 @@ function afterFailure(
   const decision = decideRetry(
     {
       attemptsSpent: claimed.attemptsSpent + 1,
-      maxAttempts: Math.min(claimed.maxAttempts, policy.maxAttempts ?? claimed.maxAttempts),
+      maxAttempts: Math.min(claimed.maxAttempts, policy.max_attempts ?? claimed.maxAttempts),
       retryable: failure.retryable ?? policy.retryable,
       deadLetter: definition.deadLetter,
       ...(failure.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: failure.retryAfterSeconds }),

@@ -94,15 +94,15 @@ test("redrive retries those of a definition, the given ids, or all that match, a
   ];
   const statuses = async () =>
     Promise.all([first, second, third].map(async (id) => (await getJob(make.web, scope, id))?.status));
-  const redrive = (deadLetters: object) => run(scope, { action: "redrive", target: { deadLetters } });
-  const preview = { action: "redrive", target: { deadLetters: { errorType: "timeout" } } } as const;
+  const redrive = (deadLetters: object) => run(scope, { action: "redrive", target: { dead_letters: deadLetters } });
+  const preview = { action: "redrive", target: { dead_letters: { error_type: "timeout" } } } as const;
   expect(await previewBulkAction(make.web, scope, preview)).toMatchObject({ count: 1, isExact: true });
   expect(await redrive({ definitionKey: other })).toMatchObject({ status: "done", done: 1, skipped: 0 });
   expect(await statuses()).toEqual(["dead_letter", "queued", "dead_letter"]);
   await triageDeadLetter(make.web, scope, { jobId: third, status: "ignored" });
   expect(await redrive({ status: ["pending"] })).toMatchObject({ done: 1 });
   expect(await statuses()).toEqual(["queued", "queued", "dead_letter"]);
-  expect(await run(scope, { action: "redrive", target: { jobIds: [first, third] } })).toMatchObject({
+  expect(await run(scope, { action: "redrive", target: { job_ids: [first, third] } })).toMatchObject({
     done: 1,
     skipped: 1,
   });
@@ -183,7 +183,7 @@ test("RLS-1 another tenant's dead letter is not found, for reading and for every
     () => redriveEdited(make.web, other.scope, { jobId: id, payload: {} }),
   ];
   for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: "not-found" });
-  expect(await run(other.scope, { action: "redrive", target: { deadLetters: {} } })).toMatchObject({ done: 0 });
+  expect(await run(other.scope, { action: "redrive", target: { dead_letters: {} } })).toMatchObject({ done: 0 });
   expect(await listed(scope)).toEqual([[id, "pending"]]);
 });
 

@@ -65,7 +65,7 @@ export function listDeadLetters(
     const jobs = await getJobRows(tx, scope, ids);
     const retries = await tx.run<RetryRow>(newestRetriesSql, [scope.tenantId, ids]);
     const retryOf = new Map(retries.map((row) => [row.job_id, row.retried_by_id]));
-    const jobOf = new Map(jobs.map((job) => [job.id, { ...job, retriedById: retryOf.get(job.id) ?? null }]));
+    const jobOf = new Map(jobs.map((job) => [job.id, { ...job, retried_by_id: retryOf.get(job.id) ?? null }]));
     return {
       letters: shown.flatMap((row) => toView(row, jobOf.get(row.job_id))),
       hasMore: rows.length > limit,
@@ -150,11 +150,11 @@ export function listJobEvents(db: Database | TenantTransaction, scope: Tenant, j
     return rows.map((row) => ({
       at: row.at,
       action: row.action,
-      from: row.from_status,
-      to: row.to_status,
+      from_status: row.from_status,
+      to_status: row.to_status,
       note: row.reason,
       actor: row.actor,
-      actorKind: row.actor_kind,
+      actor_kind: row.actor_kind,
     }));
   });
 }

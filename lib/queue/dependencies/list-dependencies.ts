@@ -31,7 +31,7 @@ export function listDependencies(
     return {
       parents: parents.map(toView),
       children: children.slice(0, limit).map(toView),
-      hasMoreChildren: children.length > limit,
+      has_more_children: children.length > limit,
     };
   });
 }

@@ -52,16 +52,16 @@ export function acceptedView({ tenantId, actor }: TenantScope, job: NewJob, { ro
 
 const UNTOUCHED = {
   result: null,
-  startedAt: null,
-  finishedAt: null,
-  attemptCount: 0,
-  runNo: 1,
-  leaseExpiresAt: null,
-  claimedByWorker: null,
-  cancelRequestedAt: null,
+  started_at: null,
+  finished_at: null,
+  attempt_count: 0,
+  run_no: 1,
+  lease_expires_at: null,
+  claimed_by_worker: null,
+  cancel_requested_at: null,
   progress: null,
-  lastError: null,
-  errorType: null,
+  last_error: null,
+  error_type: null,
 } as const;
 
 /** Returns JSON as the database returns it: a Date is its ISO string, -0 is 0. */

@@ -45,7 +45,7 @@ describe("enqueue", () => {
   test("a definition changed or disabled since it was read is noticed", async () => {
     const definition = await make.definition({ arg_schema: { type: "object" } });
     await enqueueJob(make.web, scope, { definitionKey: definition.key, payload: {} });
-    const patch = { argSchema: { type: "object", required: ["n"] } };
+    const patch = { arg_schema: { type: "object", required: ["n"] } };
     await updateDefinition(make.platform, scope.actor, { id: definition.id, patch });
     await expect(enqueueJob(make.web, scope, { definitionKey: definition.key, payload: {} })).rejects.toMatchObject({
       code: "payload-invalid",

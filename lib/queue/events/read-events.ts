@@ -113,12 +113,7 @@ export function getEvent(
       ...toView(row, firings),
       data: row.data,
       misses: (row.misses ?? []).map(toMiss),
-      replays: replays.map(({ at, actor_kind: actorKind, actor, reason }) => ({
-        at,
-        actorKind,
-        actor,
-        detail: reason ?? "",
-      })),
+      replays: replays.map(({ reason, ...replay }) => ({ ...replay, detail: reason ?? "" })),
     };
   });
 }
@@ -138,13 +133,7 @@ interface MissRow {
   readonly detail: string | null;
 }
 
-const toMiss = ({ trigger_id, label, reason, part, detail }: MissRow): EventMiss => ({
-  trigger_id: trigger_id,
-  trigger_label: label,
-  reason,
-  part,
-  detail,
-});
+const toMiss = ({ label, ...miss }: MissRow): EventMiss => ({ ...miss, trigger_label: label });
 
 interface FiringRow {
   readonly id: string;

@@ -47,7 +47,7 @@ export function replayEvent(
       requestId,
       `triggers matched: ${matched} of ${considered}, jobs started: ${started}`,
     ]);
-    return { id: row.id, considered, matched, started, reason, jobIds };
+    return { id: row.id, considered_count: considered, matched_count: matched, started_count: started, reason, job_ids: jobIds };
   });
 }
 

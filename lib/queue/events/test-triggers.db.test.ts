@@ -18,7 +18,7 @@ test.each([
   const scope = await make.tenant();
   const ids: string[] = [];
   for (let n = 0; n < 50; n += 1)
-    ids.push(await listener(database, scope, { definitionId: definition.id, eventName: "large", ...fields }));
+    ids.push(await listener(database, scope, { definitionId: definition.id, event_name: "large", ...fields }));
   for (let n = 0; n < 20; n += 1) await publishEvent(make.web, scope, { name: "large", data: big }, { maxDepth: 0 });
 
   await expect(testTriggers(make.web, scope, { replay: 20 })).rejects.toMatchObject({
@@ -36,7 +36,7 @@ test("a trigger that compares large objects counts each comparison", async () =>
   const scope = await make.tenant();
   const object = Object.fromEntries(Array.from({ length: 4900 }, (_, n) => [`key ${n}`, n]));
   const condition = Array.from({ length: 8 }, () => "event.a == event.b").join(" && ");
-  const draft = { eventName: "large", condition };
+  const draft = { event_name: "large", condition };
   for (let n = 0; n < 64; n += 1)
     await publishEvent(make.web, scope, { name: "large", data: { a: object, b: object } }, { maxDepth: 0 });
   const began = process.cpuUsage();
@@ -47,7 +47,7 @@ test("a trigger that compares large objects counts each comparison", async () =>
 
 test("testing many triggers with large payloads yields the event loop, up to the last one", async () => {
   const scope = await make.tenant();
-  const fields = { definitionId: definition.id, eventName: "wide", payloadTemplate: { all: "{{event}}" } };
+  const fields = { definitionId: definition.id, event_name: "wide", payloadTemplate: { all: "{{event}}" } };
   for (let n = 0; n < 150; n += 1) await listener(database, scope, fields);
   const data = { a: Array.from({ length: 9_900 }, (_, n) => ((n % 90) + 11) / 10) };
   const tests = () => longestTurn(() => testTriggers(make.web, scope, { event: { name: "wide", data } }));

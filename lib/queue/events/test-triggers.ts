@@ -180,20 +180,20 @@ async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): P
   const { listener, occurred } = pair;
   const unrendered = (result: TriggerTest): Tried => ({ result, characters: 0 });
   const base = {
-    eventId: occurred.isStored ? occurred.event.id : null,
-    eventName: occurred.event.name,
-    receivedAt: occurred.isStored ? occurred.event.receivedAt : null,
-    triggerId: pair.isStored ? listener.id : null,
-    triggerLabel: listener.label,
+    event_id: occurred.isStored ? occurred.event.id : null,
+    event_name: occurred.event.name,
+    received_at: occurred.isStored ? occurred.event.receivedAt : null,
+    trigger_id: pair.isStored ? listener.id : null,
+    trigger_label: listener.label,
     parts: [],
     verdict: null,
     payload: null,
-    payloadOmitted: false,
+    payload_omitted: false,
     problems: [],
     dedupe: null,
   };
   const { understood } = listener;
-  if (listener.event_name !== occurred.event.name) return unrendered({ ...base, matched: false, mismatch: "name" });
+  if (listener.eventName !== occurred.event.name) return unrendered({ ...base, matched: false, mismatch: "name" });
   if ("problems" in understood)
     return unrendered({ ...base, matched: true, mismatch: null, verdict: "fail", problems: understood.problems });
   const { matched, parts } = matchEvent(understood.listener, occurred.event);
@@ -205,7 +205,7 @@ async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): P
   if ("reason" in asked) return unrendered({ ...tried, matched, mismatch, verdict: "fail", problems });
   const { payload, dedupeKey, dedupe } = asked.job;
   const held =
-    dedupeKey === undefined ? null : { key: dedupeKey, windowSeconds: dedupe?.windowSeconds ?? 0, heldByJobId: null };
+    dedupeKey === undefined ? null : { key: dedupeKey, window_seconds: dedupe?.windowSeconds ?? 0, held_by_job_id: null };
   const verdict = problems.length > 0 ? ("fail" as const) : ("start" as const);
   return {
     result: { ...tried, matched, mismatch, payload, problems, verdict, dedupe: held },

@@ -38,7 +38,7 @@ export interface PublishedEvent {
 }
 
 /** The result of a replay, without earlier firings. */
-export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered" | "matched" | "started" | "reason" | "job_ids">;
+export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered_count" | "matched_count" | "started_count" | "reason" | "job_ids">;
 
 /** A replay of an event. */
 export interface EventReplay {
@@ -70,7 +70,7 @@ export interface EventFiring {
   readonly job_status: JobStatus | null;
 }
 
-export interface EventView extends Omit<PublishedEvent, "duplicate" | "jobIds"> {
+export interface EventView extends Omit<PublishedEvent, "duplicate" | "job_ids"> {
   readonly source: EventSource;
   readonly correlation_id: string;
   readonly depth: number;

@@ -12,9 +12,9 @@ interface TzRow {
 /** Lists the time-zone data versions of live workers and schedulers, oldest first. */
 export async function listTzVersions(db: Runner): Promise<TzUse[]> {
   const rows = await db.run<TzRow>(tzVersionsSql);
-  return rows
-    .map(({ tz_version: tzVersion, workers, schedulers }) => ({ tzVersion, workers, schedulers }))
-    .sort((a, b) => Number(isOlderTz(b.tzVersion, a.tzVersion)) - Number(isOlderTz(a.tzVersion, b.tzVersion)));
+  return rows.sort(
+    (a, b) => Number(isOlderTz(b.tz_version, a.tz_version)) - Number(isOlderTz(a.tz_version, b.tz_version)),
+  );
 }
 
 /** Prunes schedulers without a heartbeat for a day. */

@@ -122,7 +122,7 @@ test("a page of steps has at most 512 KiB, and the pages contain every step once
 
 test("a page of events has at most 512 KiB of firings, and the pages contain every event once, newest first", async () => {
   const { key } = await make.definition();
-  const trigger = { label: "a", triggerType: "event", eventName: "never", definitionKey: key } as const;
+  const trigger = { label: "a", trigger_type: "event", event_name: "never", definition_key: key } as const;
   const { id } = await createTrigger(make.web, scope, trigger);
   await database.query(
     `with made as (

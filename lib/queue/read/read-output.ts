@@ -95,7 +95,7 @@ function toAttempt(row: AttemptRow): AttemptView {
 export interface LogPosition {
   readonly attempt?: number;
   /** Only output after this chunk. */
-  readonly after?: { readonly attemptNo: number; readonly seq: number };
+  readonly after?: { readonly attempt_no: number; readonly seq: number };
   readonly stream?: LogStream;
   readonly limit?: number;
 }
@@ -129,13 +129,13 @@ export function readLogs(
       scope.tenantId,
       jobId,
       position.attempt ?? null,
-      position.after?.attemptNo ?? 0,
+      position.after?.attempt_no ?? 0,
       position.after?.seq ?? -1,
       position.stream ?? null,
       limit,
       PAGE_BYTES,
     ]);
-    const lines = rows.map(({ attempt_no, found: _found, ...row }) => ({ ...row, attemptNo: attempt_no }));
+    const lines = rows.map(({ attempt_no, found: _found, ...row }) => ({ ...row, attempt_no }));
     return { lines, hasMore: rows.length < (rows[0]?.found ?? 0), running: job.status === "running" };
   });
 }

@@ -38,9 +38,9 @@ export function summarizeJobs(
         canceled: ended("canceled"),
         expired: ended("expired"),
       },
-      oldestQueuedAgeSeconds: row.oldest_queued_age_seconds,
-      runningCount: row.running,
-      asOf: row.as_of,
+      oldest_queued_age_seconds: row.oldest_queued_age_seconds,
+      running_count: row.running,
+      as_of: row.as_of,
     };
   });
 }

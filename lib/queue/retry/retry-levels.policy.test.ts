@@ -32,10 +32,10 @@ describe("the policy of a failure", () => {
   );
 
   test("A-18 is taken from job, definition, queue and environment in this order, and from the class before the general one", () => {
-    const environment = { delaySeconds: 15 };
-    const queue = { delaySeconds: 20 };
-    const retry = { delaySeconds: 30 };
-    const retryClasses = { rate_limit: { delaySeconds: 40 } };
+    const environment = { delay_seconds: 15 };
+    const queue = { delay_seconds: 20 };
+    const retry = { delay_seconds: 30 };
+    const retryClasses = { rate_limit: { delay_seconds: 40 } };
     const job = { retryDelaySeconds: 50 };
     const delay = (change: Parameters<typeof levels>[0]) => policyFor("rate_limit", levels(change)).delay_seconds;
     expect(delay({})).toBe(60);
@@ -49,7 +49,7 @@ describe("the policy of a failure", () => {
 
   test("an own delay is not limited by the class's cap, and null means not set", () => {
     const policy = policyFor("transient_network", levels({ retry: { delay_seconds: 1800, multiplier: null } }));
-    expect(policy).toMatchObject({ delaySeconds: 1800, maxDelaySeconds: 3600, multiplier: 2, maxAttempts: 6 });
+    expect(policy).toMatchObject({ delay_seconds: 1800, max_delay_seconds: 3600, multiplier: 2, maxAttempts: 6 });
     expect(policyFor("rate_limit", levels({ retry: { delay_seconds: null } })).delay_seconds).toBe(60);
   });
 
@@ -61,7 +61,7 @@ describe("the policy of a failure", () => {
 
   test("a lost lease follows the general policy", () => {
     const given = levels({ retry: { strategy: "fixed", delay_seconds: 7 }, job: { retryMultiplier: 3 } });
-    expect(generalPolicy(given)).toEqual({ ...DEFAULT_RETRY, strategy: "fixed", delaySeconds: 7, multiplier: 3 });
+    expect(generalPolicy(given)).toEqual({ ...DEFAULT_RETRY, strategy: "fixed", delay_seconds: 7, multiplier: 3 });
   });
 });
 
@@ -74,8 +74,8 @@ describe("the time limit after timeouts", () => {
   });
 
   test("A-18 the job's own limit comes first, and a definition sets the factor", () => {
-    const own = { ...definition, retryClasses: { timeout: { timeoutMultiplier: 3 } } };
-    expect(attemptTimeout({ timeout_seconds: 10, timeouts: 2 }, own, 3600)).toBe(90);
+    const own = { ...definition, retryClasses: { timeout: { timeout_multiplier: 3 } } };
+    expect(attemptTimeout({ timeoutSeconds: 10, timeouts: 2 }, own, 3600)).toBe(90);
   });
 });
 
@@ -85,9 +85,9 @@ describe("bounds for any settings", () => {
   const settings: fc.Arbitrary<RetrySettings> = fc.record(
     {
       strategy: fc.constantFrom<RetryStrategy | null>("exponential", "linear", "fixed", "random", null),
-      delaySeconds: fc.option(seconds),
+      delay_seconds: fc.option(seconds),
       multiplier: fc.option(factor),
-      maxDelaySeconds: fc.option(fc.double({ min: 0, max: 604_800, noNaN: true })),
+      max_delay_seconds: fc.option(fc.double({ min: 0, max: 604_800, noNaN: true })),
       jitter: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
     },
     { requiredKeys: [] },
@@ -95,7 +95,7 @@ describe("bounds for any settings", () => {
   const ofClass = fc.record(
     {
       retryable: fc.boolean(),
-      delaySeconds: seconds,
+      delay_seconds: seconds,
       multiplier: factor,
       maxAttempts: fc.integer({ min: 1, max: 100 }),
     },
@@ -157,7 +157,7 @@ describe("bounds for any settings", () => {
     fc.assert(
       fc.property(limits, factor, fc.integer({ min: 0, max: 10_000 }), ({ own, most }, timeoutMultiplier, timeouts) => {
         const definition = { timeoutSeconds: 3600, retryClasses: { timeout: { timeoutMultiplier } } };
-        const limit = (n: number) => attemptTimeout({ timeout_seconds: own, timeouts: n }, definition, most);
+        const limit = (n: number) => attemptTimeout({ timeoutSeconds: own, timeouts: n }, definition, most);
         expect(limit(timeouts + 1)).toBeGreaterThanOrEqual(limit(timeouts));
         expect(limit(timeouts)).toBeGreaterThan(0);
         expect(limit(timeouts)).toBeLessThanOrEqual(most);

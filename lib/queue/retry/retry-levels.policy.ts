@@ -24,7 +24,7 @@ export interface FailurePolicy extends RetryPolicy {
   /**
    * The limit of the error class: a run ends after this many spent attempts. Null = only the job's own limit counts.
    */
-  readonly maxAttempts: number | null;
+  readonly max_attempts: number | null;
 }
 
 /**
@@ -35,30 +35,30 @@ export interface FailurePolicy extends RetryPolicy {
  */
 export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy {
   const errorClass = errorClassOf(errorType);
-  const { delay_seconds: delaySeconds, multiplier, max_delay_seconds: maxDelaySeconds, ...builtIn } = CLASS_POLICIES[errorClass];
+  const { delay_seconds, multiplier, max_delay_seconds, ...builtIn } = CLASS_POLICIES[errorClass];
   const own = classSettings(levels, errorClass);
   const general = said({ ...said(levels.environment), ...said(levels.queue), ...said(levels.definition.retry) });
-  const ofJob = said({ delaySeconds: levels.job.retryDelaySeconds, multiplier: levels.job.retryMultiplier });
+  const ofJob = said({ delay_seconds: levels.job.retryDelaySeconds, multiplier: levels.job.retryMultiplier });
   const ofClass = said({
-    delaySeconds: own.delay_seconds,
+    delay_seconds: own.delay_seconds,
     multiplier: own.multiplier,
-    maxDelaySeconds: own.max_delay_seconds,
+    max_delay_seconds: own.max_delay_seconds,
   });
   const someoneSaysDelay = [general, ofClass, ofJob].some((level) => level.delay_seconds !== undefined);
   return {
     ...DEFAULT_RETRY,
-    ...(someoneSaysDelay ? {} : said({ delaySeconds, multiplier, maxDelaySeconds })),
+    ...(someoneSaysDelay ? {} : said({ delay_seconds, multiplier, max_delay_seconds })),
     ...general,
     ...ofClass,
     ...ofJob,
     retryable: own.retryable ?? builtIn.retryable,
-    maxAttempts: own.max_attempts ?? builtIn.max_attempts ?? null,
+    max_attempts: own.max_attempts ?? builtIn.max_attempts ?? null,
   };
 }
 
 /** The general policy, which applies after a lost lease. No error class of the job caused that failure. */
 export function generalPolicy(levels: RetryLevels): RetryPolicy {
-  const { retryable: _retryable, maxAttempts: _tries, ...policy } = policyFor("worker_lost", levels);
+  const { retryable: _retryable, max_attempts: _tries, ...policy } = policyFor("worker_lost", levels);
   return policy;
 }
 

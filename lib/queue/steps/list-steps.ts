@@ -18,7 +18,7 @@ interface StepRow {
 }
 
 interface StepPosition {
-  readonly runNo: number;
+  readonly run_no: number;
   readonly name: string;
 }
 
@@ -33,18 +33,18 @@ export function listSteps(
   after?: StepPosition,
 ): Promise<StepsPage | null> {
   return inTenant(db, scope, async (tx) => {
-    const position = [after?.runNo ?? null, after?.name ?? null];
+    const position = [after?.run_no ?? null, after?.name ?? null];
     const which = [scope.tenantId, jobId, SHOWN_BYTES, ...position, PAGE_SIZE, PAGE_BYTES];
     const rows = await tx.run<StepRow>(listStepsSql, which);
     if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
     const steps = rows.map((row) => ({
       name: row.name,
-      runNo: row.run_no,
-      attemptNo: Number(row.attempt_no),
-      createdAt: row.created_at,
-      resultBytes: row.result_bytes,
+      run_no: row.run_no,
+      attempt_no: Number(row.attempt_no),
+      created_at: row.created_at,
+      result_bytes: row.result_bytes,
       result: row.result,
-      isShown: row.result_bytes <= SHOWN_BYTES,
+      is_shown: row.result_bytes <= SHOWN_BYTES,
     }));
     return { steps, hasMore: rows.length < (rows[0]?.found ?? 0) };
   });

@@ -26,7 +26,7 @@ describe("a new trigger", () => {
 
   test("counts an interval from its anchor, or from its creation", async () => {
     const anchorAt = new Date(Math.floor((await clock()) / MINUTE) * MINUTE - 10 * MINUTE);
-    const base = { cronExpr: null, intervalMs: 7 * MINUTE };
+    const base = { cron_expr: null, interval_ms: 7 * MINUTE };
     expect((await make({ ...base, anchor_at: anchorAt })).next_run_at).toEqual(new Date(anchorAt.getTime() + 14 * MINUTE));
     const unanchored = await make(base);
     expect(unanchored.next_run_at?.getTime()).toBe((unanchored.anchor_at?.getTime() ?? 0) + 7 * MINUTE);
@@ -61,7 +61,7 @@ describe("a new trigger", () => {
 });
 
 describe("a trigger beyond the tenant's limit", () => {
-  const fill = (tenantId: string, count: number, eventName: string | null) =>
+  const fill = (tenantId: string, count: number, event_name: string | null) =>
     database.query(
       `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, schedule_type, interval_ms, anchor_at,
          timezone, overlap_policy, deleted_at)
@@ -92,7 +92,7 @@ describe("a trigger beyond the tenant's limit", () => {
   test("is refused for one event name, on creation and on a change to that name", async () => {
     const full = await factory.tenant();
     await fill(full.tenantId, 199, "busy");
-    const on = (eventName: string) => make({ trigger_type: "event", cron_expr: null, event_name: eventName }, full);
+    const on = (event_name: string) => make({ trigger_type: "event", cron_expr: null, event_name }, full);
     const other = await on("quiet");
     const move = () =>
       changeTrigger(factory.web, full, { triggerId: other.id, expected: null, patch: { event_name: "busy" } });
@@ -101,12 +101,12 @@ describe("a trigger beyond the tenant's limit", () => {
 
   test("payload templates share 4 MiB, small ones are always accepted; a template can become smaller", async () => {
     const full = await factory.tenant();
-    const sized = (kib: number) => ({ payloadTemplate: { text: "x".repeat(kib * 1024) } });
+    const sized = (kib: number) => ({ payload_template: { text: "x".repeat(kib * 1024) } });
     for (let n = 0; n < 15; n += 1) await make(sized(255), full);
     const last = await make(sized(255), full);
     expect(await codes([make(sized(250), full), make(sized(4), full)])).toEqual(["too-many-triggers", "made"]);
     const change = (kib: number) =>
-      changeTrigger(factory.web, full, { trigger_id: last.id, expected: null, patch: sized(kib) });
+      changeTrigger(factory.web, full, { triggerId: last.id, expected: null, patch: sized(kib) });
     expect(await codes([change(100)])).toEqual(["made"]);
     expect(await codes([make(sized(150), full)])).toEqual(["made"]);
     expect(await codes([change(200)])).toEqual(["too-many-triggers"]);

@@ -11,7 +11,7 @@ import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } f
 import type { TriggerInput } from "./types";
 
 export interface PreviewInput {
-  readonly schedule: Omit<TriggerInput, "label" | "triggerType" | "definitionKey">;
+  readonly schedule: Omit<TriggerInput, "label" | "trigger_type" | "definition_key">;
   /** Instants strictly after this one; default: the database's now. */
   readonly after?: Date;
   readonly count: number;

@@ -10,6 +10,7 @@ import {
   lockTriggersOfTenantSql,
   templateBytesOfTenantSql,
 } from "./triggers.sql";
+import type { TriggerSettings } from "./types";
 
 /** The most triggers of one tenant. */
 const MOST_TRIGGERS = 1000;
@@ -67,6 +68,9 @@ export async function requireTemplateRoom(
   );
 }
 
+type ListeningPart = Pick<TriggerSettings, "event_name" | "condition">;
+type NewCondition = ListeningPart & { readonly replaces?: ListeningPart & { readonly id: string } };
+
 /**
  * Rejects a condition if all triggers on its event name together would read an event too often. A condition that
  * replaces another of the same work or more is always accepted. Concurrent calls for the tenant wait until this
@@ -75,21 +79,13 @@ export async function requireTemplateRoom(
  */
 export async function requireConditionRoom(
   tx: TenantTransaction,
-  {
-    eventName,
-    condition,
-    replaces,
-  }: {
-    readonly eventName: string | null;
-    readonly condition: string | null;
-    readonly replaces?: { readonly id: string; readonly eventName: string | null; readonly condition: string | null };
-  },
+  { event_name, condition, replaces }: NewCondition,
 ): Promise<void> {
   const work = workOf(condition);
-  const replaced = replaces && replaces.eventName === eventName ? workOf(replaces.condition) : 0;
+  const replaced = replaces && replaces.event_name === event_name ? workOf(replaces.condition) : 0;
   if (work <= Math.max(SMALL_WORK, replaced)) return;
   await tx.run(lockTriggersOfTenantSql, [tx.tenantId]);
-  const parameters = [tx.tenantId, eventName, replaces?.id ?? null];
+  const parameters = [tx.tenantId, event_name, replaces?.id ?? null];
   const rows = await tx.run<{ condition: string }>(conditionsOfNameSql, parameters);
   const others = await mapInTurns(rows, (row) => workOf(row.condition));
   if (others.reduce((sum, other) => sum + other, work) <= MOST_WORK) return;

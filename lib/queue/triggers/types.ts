@@ -47,7 +47,7 @@ export interface TriggerSettings {
 /** Omitted fields get their defaults. */
 export type TriggerInput = Pick<TriggerSettings, "label" | "trigger_type" | "definition_key"> & Partial<TriggerSettings>;
 /** Omitted fields stay unchanged; null clears a value. */
-export type TriggerPatch = Partial<Omit<TriggerSettings, "triggerType">>;
+export type TriggerPatch = Partial<Omit<TriggerSettings, "trigger_type">>;
 
 /** A firing in the outcome bar. */
 export interface RecentFiring {

@@ -76,7 +76,7 @@ interface WorkerRow {
 /** Lists all registered workers. The status is computed from the age of the heartbeat, by the database's clock. */
 export async function listWorkers(db: Runner): Promise<WorkerView[]> {
   return (await db.run<WorkerRow>(listWorkersSql)).map((row) => ({
-    workerId: row.worker_id,
+    worker_id: row.worker_id,
     hostname: row.hostname,
     pid: row.pid,
     version: row.version,
@@ -84,16 +84,16 @@ export async function listWorkers(db: Runner): Promise<WorkerView[]> {
     queues: row.queues,
     definitions: row.definitions,
     capacity: row.capacity,
-    runningCount: row.running_count,
+    running_count: row.running_count,
     status: row.status,
-    startedAt: row.started_at,
-    lastSeenAt: row.last_seen_at,
-    ageSeconds: Math.max(0, row.age_seconds),
-    healthPort: row.health_port,
+    started_at: row.started_at,
+    last_seen_at: row.last_seen_at,
+    age_seconds: Math.max(0, row.age_seconds),
+    health_port: row.health_port,
     isolation: row.isolation,
-    tzVersion: row.tz_version,
-    cpuPercent: row.cpu_percent,
-    rssBytes: row.rss,
-    eventLoopLagMs: row.event_loop_lag_ms,
+    tz_version: row.tz_version,
+    cpu_percent: row.cpu_percent,
+    rss_bytes: row.rss,
+    event_loop_lag_ms: row.event_loop_lag_ms,
   }));
 }

@@ -214,7 +214,7 @@ const redrive = modelStep(
   ({ picks }) =>
     async (model, { make, scope }) => {
       const named = picks && [...new Set(picks.map((n) => aJob(model, n)))];
-      const target = named ? { jobIds: named } : { deadLetters: {} };
+      const target = named ? { job_ids: named } : { dead_letters: {} };
       const { id } = await acceptBulkAction(make.web, scope, { action: "redrive", target });
       for (let turn = await takeBulkAction(make.scheduler, 1); turn; turn = await takeBulkAction(make.scheduler, 1))
         await workOffChunk(make.web, turn, async () => true);

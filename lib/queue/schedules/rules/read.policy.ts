@@ -52,8 +52,8 @@ type Reader = (fields: ScheduleFields, timezone: string, problems: FieldProblem[
 
 const READERS: Record<ScheduleRule["type"], Reader> = {
   cron: (fields, timezone, problems) => {
-    const gap = choice(fields, "dstGap", GAP, problems);
-    const overlap = choice(fields, "dstOverlap", OVERLAP, problems);
+    const gap = choice(fields, "dst_gap", GAP, problems);
+    const overlap = choice(fields, "dst_overlap", OVERLAP, problems);
     const expr = fields.cron_expr;
     if (expr === null || expr === undefined) {
       problems.push(problem("cron_expr", "required", "is needed for a schedule of type cron"));
@@ -68,11 +68,11 @@ const READERS: Record<ScheduleRule["type"], Reader> = {
     if (!Number.isInteger(everyMs) || everyMs < leastMs || everyMs > mostMs) {
       problems.push(problem("interval_ms", "range", `must be a whole number from ${leastMs} to ${mostMs}`));
     }
-    const anchor = instant(anchorAt, "anchorAt", problems);
+    const anchor = instant(anchorAt, "anchor_at", problems);
     return anchor && { type: "interval", everyMs, anchorAt: anchor, timezone };
   },
   once: ({ once_at: onceAt }, timezone, problems) => {
-    const at = instant(onceAt, "onceAt", problems);
+    const at = instant(onceAt, "once_at", problems);
     return at && { type: "once", at, timezone };
   },
 };
@@ -89,7 +89,7 @@ function cronProblems(expr: string): FieldProblem[] {
 
 function choice<T extends string>(
   fields: ScheduleFields,
-  name: "dstGap" | "dstOverlap",
+  name: "dst_gap" | "dst_overlap",
   allowed: readonly T[],
   problems: FieldProblem[],
 ): T | null {
@@ -100,7 +100,7 @@ function choice<T extends string>(
   return found ?? null;
 }
 
-function instant(value: Date | null | undefined, name: "anchorAt" | "onceAt", problems: FieldProblem[]): Date | null {
+function instant(value: Date | null | undefined, name: "anchor_at" | "once_at", problems: FieldProblem[]): Date | null {
   if (value === null || value === undefined) {
     problems.push(problem(name, "required", "is needed for a schedule of this type"));
     return null;
@@ -124,12 +124,12 @@ function strangers(type: ScheduleRule["type"], fields: ScheduleFields): FieldPro
 const POINTERS: Record<keyof ScheduleFields, string> = {
   schedule_type: "/schedule_type",
   cron_expr: "/cron_expr",
-  intervalMs: "/interval_ms",
-  anchorAt: "/anchor_at",
-  onceAt: "/once_at",
+  interval_ms: "/interval_ms",
+  anchor_at: "/anchor_at",
+  once_at: "/once_at",
   timezone: "/timezone",
-  dstGap: "/dst_policy/gap",
-  dstOverlap: "/dst_policy/overlap",
+  dst_gap: "/dst_policy/gap",
+  dst_overlap: "/dst_policy/overlap",
 };
 
 const problem = (field: keyof ScheduleFields, code: string, detail: string): FieldProblem => ({
