@@ -3,7 +3,7 @@ import type { FirstJobs } from "@/components/jobs/list/use-job-list";
 import { listPosition, listReply } from "@/lib/api/http/list";
 import type { TenantPage } from "@/lib/api/page";
 import { jobFilter } from "@/lib/api/resources/filters";
-import { serializeJobRows, serializeSummary } from "@/lib/api/resources/serialize";
+import { shownJobs } from "@/lib/api/resources/shown";
 import { getRuntime } from "@/lib/api/runtime";
 import { filterKey, JOBS_PER_PAGE, jobFilterParsers, jobListQueryString } from "@/lib/client/jobs/job-filters";
 import { jobListQuery } from "@/lib/contract";
@@ -28,9 +28,9 @@ export async function firstJobs(page: TenantPage, search: Promise<SearchParams>)
     listJobs(page.db, page.scope, jobFilter(query.data), position),
     summarizeJobs(page.db, page.scope),
   ]);
-  const reply = listReply({ ...found, rows: await serializeJobRows(found.jobs) }, position, {
+  const reply = listReply({ ...found, rows: await shownJobs(found.jobs) }, position, {
     scope,
     url: new URL(origin),
   });
-  return { key: filterKey(filters), list: reply.body, summary: serializeSummary(summary) };
+  return { key: filterKey(filters), list: reply.body, summary: summary };
 }

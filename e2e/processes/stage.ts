@@ -8,12 +8,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "vitest";
 import {
-  type AttemptView,
+  type Attempt,
   cancelJob,
   type DefinitionInput,
   getJob,
-  type JobView,
-  type LogLine,
+  type Job,
+  type LogEntry,
   listAttempts,
   type NewJob,
   readLogs,
@@ -80,21 +80,21 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
 
   const enqueue = async (definitionKey: string, payload: unknown = {}, job: Partial<NewJob> = {}): Promise<string> =>
     (await factory.job(scope, { definitionKey, payload, ...job })).id;
-  const read = async (jobId: string): Promise<JobView> => {
+  const read = async (jobId: string): Promise<Job> => {
     const job = await getJob(factory.web, scope, jobId);
     if (!job) throw new Error("there is no such job");
     return job;
   };
-  const attempts = async (jobId: string): Promise<AttemptView[]> => {
-    const all: AttemptView[] = [];
+  const attempts = async (jobId: string): Promise<Attempt[]> => {
+    const all: Attempt[] = [];
     do {
       const beforeNo = all.at(-1)?.attempt_no;
       all.push(...((await listAttempts(factory.web, scope, jobId, { limit: 500, beforeNo, tails: true })) ?? []));
     } while (all.at(-1)?.has_older);
     return all.toSorted((a, b) => a.attempt_no - b.attempt_no);
   };
-  const logs = async (jobId: string): Promise<readonly LogLine[]> => {
-    const lines: LogLine[] = [];
+  const logs = async (jobId: string): Promise<readonly LogEntry[]> => {
+    const lines: LogEntry[] = [];
     for (;;) {
       const after = lines.at(-1);
       const page = await readLogs(factory.web, scope, jobId, { limit: MOST_LOG_LINES, ...(after ? { after } : {}) });
@@ -102,7 +102,7 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
       if (!page?.hasMore) return lines;
     }
   };
-  const when = (jobId: string, wanted: (job: JobView) => boolean, what: string, withinMs = 30_000): Promise<JobView> =>
+  const when = (jobId: string, wanted: (job: Job) => boolean, what: string, withinMs = 30_000): Promise<Job> =>
     waitFor(
       async () => {
         const job = await read(jobId);

@@ -7,14 +7,18 @@ export const id = z.guid().toLowerCase();
 const EARLIEST = Date.UTC(1970, 0, 1);
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** An instant in a request: RFC 3339 with a zone; parsed to a Date. Local times are refused, never guessed. */
+/**
+ * An instant in a request: RFC 3339 with a zone, rewritten to UTC with milliseconds. Local times are refused, never
+ * guessed.
+ */
 export const instantIn = z.iso
   .datetime({
     offset: true,
     abort: true,
     error: "must be an RFC 3339 instant with a zone, such as 2026-02-16T10:30:00Z",
   })
-  .refine((text) => Date.parse(text) >= EARLIEST && Date.parse(text) <= LATEST, "must lie between 1970 and 9999");
+  .refine((text) => Date.parse(text) >= EARLIEST && Date.parse(text) <= LATEST, "must lie between 1970 and 9999")
+  .overwrite((text) => new Date(text).toISOString());
 
 /** An instant in an answer: RFC 3339 in UTC. */
 export const instant = z.iso.datetime();

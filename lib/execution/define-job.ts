@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
-import type { PublishedEvent } from "@/lib/queue/types";
+import type { Published } from "@/lib/queue/types";
 import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "./artifacts/types";
 import type { ChildJob, HandlerEvent, LogLevel } from "./types";
 
@@ -68,7 +68,7 @@ export interface HandlerContext<P> {
    * its own. The transaction commits only while this attempt holds the job's lease. An event with the same key (by
    * default the name) is published once per run; the answer says if this call published it.
    */
-  publishEvent(event: HandlerEvent, tx?: TenantTransaction): Promise<PublishedEvent>;
+  publishEvent(event: HandlerEvent, tx?: TenantTransaction): Promise<Published>;
   /**
    * Ends the attempt by throwing. The job comes back after `seconds`, 1 to 604,800, without spending an attempt. A run
    * can snooze 1,000 times.

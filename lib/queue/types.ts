@@ -109,10 +109,11 @@ export type WaitCode =
 export interface WaitReason {
   readonly code: WaitCode;
   readonly detail: string;
-  readonly until?: Date;
+  readonly until?: string;
 }
 
-export interface JobView {
+/** A job as lists show it, without the fields that may be large. */
+export interface JobRow {
   readonly id: string;
   readonly tenant_id: string;
   readonly definition_id: string;
@@ -123,34 +124,37 @@ export interface JobView {
   readonly source: JobSource;
   readonly source_ref: string | null;
   readonly priority: number;
-  /** Omitted (undefined) in lists. */
-  readonly payload?: unknown;
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly result?: unknown;
   readonly tags: readonly string[];
   readonly dedupe_key: string | null;
   readonly correlation_id: string | null;
   readonly parent_job_id: string | null;
   readonly retried_from_id: string | null;
-  /** The newest job that retried this one with another payload. Omitted (undefined) in lists. */
-  readonly retried_by_id?: string | null;
-  readonly scheduled_for: Date;
-  readonly queued_at: Date;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly expires_at: Date | null;
+  readonly scheduled_for: string;
+  readonly queued_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly expires_at: string | null;
   readonly attempt_count: number;
   readonly max_attempts: number;
   readonly run_no: number;
   readonly timeout_seconds: number;
-  readonly lease_expires_at: Date | null;
+  readonly lease_expires_at: string | null;
   readonly claimed_by_worker: string | null;
-  readonly cancel_requested_at: Date | null;
+  readonly cancel_requested_at: string | null;
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
   readonly last_error: string | null;
   readonly error_type: string | null;
   readonly created_by: string | null;
   readonly wait_reason: WaitReason | null;
+}
+
+/** A job with all its fields. */
+export interface Job extends JobRow {
+  readonly payload: unknown;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly result: unknown;
+  /** The newest job that retried this one with another payload. */
+  readonly retried_by_id: string | null;
 }
 
 export interface JobFilter {
@@ -164,9 +168,9 @@ export interface JobFilter {
   /** The job that was retried with another payload. */
   readonly retried_from_id?: string;
   /** Inclusive. */
-  readonly created_after?: Date;
+  readonly created_after?: string;
   /** Exclusive. */
-  readonly created_before?: Date;
+  readonly created_before?: string;
   /** A job id, or the beginning of a definition key. */
   readonly q?: string;
 }
@@ -179,7 +183,7 @@ export interface Page {
 }
 
 export interface JobPage {
-  readonly jobs: readonly JobView[];
+  readonly jobs: readonly JobRow[];
   readonly hasMore: boolean;
   /** Exact up to 10,000; beyond that `total` is 10,000 and `totalRelation` is "gte". */
   readonly total: number;
@@ -190,7 +194,7 @@ export interface JobSummary {
   readonly counts: Readonly<Record<JobStatus, number>>;
   readonly oldest_queued_age_seconds: number | null;
   readonly running_count: number;
-  readonly as_of: Date;
+  readonly as_of: string;
 }
 
 export interface RetryPolicy {
@@ -206,9 +210,11 @@ export interface RetryPolicy {
 export type RetrySettings = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | null | undefined };
 
 /** A definition's settings for classes of errors, which override its general ones. */
-export type RetryClasses = { readonly [K in RetryClass]?: Partial<ClassPolicy> };
+export type RetryClasses = {
+  readonly [K in RetryClass]?: { readonly [P in keyof ClassPolicy]?: ClassPolicy[P] | undefined } | undefined;
+};
 
-export interface DefinitionView {
+export interface Definition {
   readonly id: string;
   readonly key: string;
   readonly description: string;
@@ -225,8 +231,8 @@ export interface DefinitionView {
   readonly dead_letter: boolean;
   readonly is_active: boolean;
   readonly version: number;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+  readonly created_at: string;
+  readonly updated_at: string;
 }
 
 export interface DefinitionInput {

@@ -14,7 +14,7 @@ export type * from "./attempts/types";
 export { claimFromLanes, startAttempts } from "./claim/claim-jobs";
 export { warmUp, warmUpRenewal } from "./claim/warm-up";
 export { DefinitionVersions } from "./definitions/definition-versions";
-export { listServable } from "./definitions/definitions";
+export { listServable } from "./definitions/read-definitions";
 export { workOffReleases } from "./dependencies/sweep-dependents";
 export { LeaseLostError, QueueError } from "./errors";
 export { publishEvent } from "./events/publish-events";

@@ -1,8 +1,7 @@
-import { serializeJobRow, serializeSummary } from "@/lib/api/resources/serialize";
 import { type ApiRuntime, getRuntime, onShutdown } from "@/lib/api/runtime";
 import { type JobUpdate, STREAM_EVENTS } from "@/lib/contract";
 import { inLine } from "@/lib/db";
-import { CHANNELS, changedJobs, type FeedPosition, type JobView, summarizeJobs } from "@/lib/queue";
+import { CHANNELS, changedJobs, type FeedPosition, type JobRow, summarizeJobs } from "@/lib/queue";
 import { tenantLanes } from "@/lib/tenancy/lanes";
 import type { FeedSource } from "@/web/live/feed-source";
 import { StreamHub } from "@/web/live/stream-hub";
@@ -41,15 +40,14 @@ function sourceOf(runtime: ApiRuntime): FeedSource {
       const found = await changedJobs(db, { tenantId }, position as FeedPosition | undefined);
       const changes = found.changed.map((job) => ({ event: STREAM_EVENTS.jobChanged, data: toChange(job) }));
       if (!isFirst && changes.length === 0) return { events: [], position: found.position };
-      const summary = serializeSummary(await summarizeJobs(db, { tenantId }));
+      const summary = await summarizeJobs(db, { tenantId });
       return { events: [...changes, { event: STREAM_EVENTS.summary, data: summary }], position: found.position };
     },
   };
 }
 
-function toChange(job: JobView): JobUpdate {
-  // A change contains no error, so there is nothing to mask.
-  const row = serializeJobRow({ ...job, last_error: null });
+/** A change contains no error, so there is nothing to mask. */
+function toChange(row: JobRow): JobUpdate {
   return {
     id: row.id,
     status: row.status,

@@ -1,6 +1,6 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { type HandlerEvent, JobError, ReleasedError } from "@/lib/execution";
-import { type ClaimedJob, type PublishedEvent, publishEvent, QueueError, SYSTEM } from "@/lib/queue/worker";
+import { type ClaimedJob, type Published, publishEvent, QueueError, SYSTEM } from "@/lib/queue/worker";
 
 /**
  * Publishes an event of a job, once per run however many attempts ask for it. The event inherits the job's correlation
@@ -10,7 +10,7 @@ export async function publishFromJob(
   tx: Database | TenantTransaction,
   job: ClaimedJob,
   { event, maxDepth }: { readonly event: HandlerEvent; readonly maxDepth: number | undefined },
-): Promise<PublishedEvent> {
+): Promise<Published> {
   const { name, data, key = name } = event;
   const scope = { tenantId: job.tenantId, actor: SYSTEM } as const;
   const asked = {

@@ -29,7 +29,7 @@ import {
   type ClaimedJob,
   findStep,
   holdLease,
-  type PublishedEvent,
+  type Published,
   QueueError,
   LeaseLostError as QueueLeaseLost,
   type RetrySettings,
@@ -170,7 +170,7 @@ export abstract class AttemptContext implements HandlerRunContext {
     );
   }
 
-  publishEvent(event: HandlerEvent, tx?: TenantTransaction): Promise<PublishedEvent> {
+  publishEvent(event: HandlerEvent, tx?: TenantTransaction): Promise<Published> {
     const { job, tools } = this;
     const asked = { event, maxDepth: tools.eventMaxDepth };
     if (tx) return publishFromJob(tx, job, asked);

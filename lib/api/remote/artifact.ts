@@ -20,7 +20,6 @@ import { parseParams, parseQuery, readBytes } from "../http/input";
 import { HttpProblem } from "../http/problem";
 import { answerText, jsonResponse } from "../http/respond";
 import { guarded, type NextContext, type RouteHandler } from "../http/serve";
-import { serializeArtifact } from "../resources/serialize";
 import type { ApiRuntime } from "../runtime";
 import { authorizeWorker, holderOf, leaseLost } from "./route";
 
@@ -118,7 +117,7 @@ async function finish(
   await finishArtifact(worker, lease, { id, size: known.size, sha256 });
   const made = await findAttemptArtifact(worker, lease, query.name);
   if (!made?.view) throw gone();
-  return serializeArtifact(made.view);
+  return made.view;
 }
 
 function typeOf(name: string, header: string | null): string {

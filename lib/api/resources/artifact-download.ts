@@ -2,7 +2,7 @@ import * as z from "zod";
 import { artifactParams, artifactQuery } from "@/lib/contract";
 import { inLine } from "@/lib/db";
 import { getArtifact, readArtifactChunk } from "@/lib/queue";
-import type { ArtifactView } from "@/lib/queue/types";
+import type { Artifact } from "@/lib/queue/types";
 import { authorizeReader, type Reader, watchAccess } from "@/web/live/watch-access";
 import { parseParams, parseQuery } from "../http/input";
 import { notFound } from "../http/problem";
@@ -48,7 +48,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   return new Response(body, { headers: { ...headers, ...length } });
 }
 
-function headersOf({ name, sha256 }: ArtifactView): Record<string, string> {
+function headersOf({ name, sha256 }: Artifact): Record<string, string> {
   return {
     etag: `"${sha256}"`,
     // no-transform, because a proxy that compressed the file would change its length.
@@ -57,7 +57,7 @@ function headersOf({ name, sha256 }: ArtifactView): Record<string, string> {
   };
 }
 
-const shownType = ({ content_type: contentType }: ArtifactView): string =>
+const shownType = ({ content_type: contentType }: Artifact): string =>
   HARMLESS.test(contentType) ? contentType : "application/octet-stream";
 
 /** Returns the file name for old clients and, exactly, for clients that support RFC 5987. */
@@ -71,7 +71,7 @@ export function dispositionOf(name: string): string {
   return `attachment; filename="${plain}"; filename*=UTF-8''${exact}`;
 }
 
-function isKnown(ifNoneMatch: string | null, { sha256 }: ArtifactView): boolean {
+function isKnown(ifNoneMatch: string | null, { sha256 }: Artifact): boolean {
   if (ifNoneMatch === null) return false;
   return (
     ifNoneMatch.trim() === "*" || ifNoneMatch.split(",").some((tag) => tag.trim().replace(/^W\//, "") === `"${sha256}"`)

@@ -1,28 +1,7 @@
 import type * as z from "zod";
-import type {
-  Event,
-  EventFiring as EventFiringBody,
-  EventListQuery,
-  EventRow,
-  Published,
-  publishEventsBody,
-  ReplayedEvent as ReplayedBody,
-  TenantPermission,
-  TriggerTests as TriggerTestsBody,
-  testTriggersBody,
-} from "@/lib/contract";
-import type {
-  EventDetail,
-  EventFilter,
-  EventFiring,
-  EventView,
-  NewEvent,
-  PublishedEvent,
-  ReplayedEvent,
-  TestRequest,
-  TriggerTests,
-} from "@/lib/queue/types";
-import { dateOf, defined } from "./filters";
+import type { publishEventsBody, TenantPermission, testTriggersBody } from "@/lib/contract";
+import type { Event, NewEvent, TestRequest } from "@/lib/queue/types";
+import { defined } from "./filters";
 
 type Body = z.output<typeof publishEventsBody>;
 type OneEvent = Pick<Body, "name" | "data" | "producer_id" | "correlation_id">;
@@ -42,15 +21,6 @@ function newEvent(event: OneEvent, depth: number): NewEvent {
   };
 }
 
-export function eventFilter(query: Omit<EventListQuery, "limit" | "cursor">): EventFilter {
-  return defined({
-    name: query.name,
-    since: dateOf(query.since),
-    correlation_id: query.correlation_id,
-    caused_by_job_id: query.caused_by_job_id,
-  });
-}
-
 export function testRequest(body: z.output<typeof testTriggersBody>): TestRequest {
   const { draft } = body;
   return defined({
@@ -61,108 +31,9 @@ export function testRequest(body: z.output<typeof testTriggersBody>): TestReques
   });
 }
 
-export function serializePublished(event: PublishedEvent): Published {
-  return { ...summary(event), duplicate: event.duplicate, job_ids: [...event.job_ids] };
-}
-
-export function serializeReplayed({ id, considered_count: considered, matched_count: matched, started_count: started, reason, job_ids: jobIds }: ReplayedEvent): ReplayedBody {
-  return {
-    id,
-    considered_count: considered,
-    matched_count: matched,
-    started_count: started,
-    reason,
-    job_ids: [...jobIds],
-  };
-}
-
-function summary(event: Omit<PublishedEvent, "duplicate" | "job_ids">) {
-  return {
-    id: event.id,
-    name: event.name,
-    producer_id: event.producer_id,
-    received_at: event.received_at.toISOString(),
-    status: event.status,
-    considered_count: event.considered_count,
-    matched_count: event.matched_count,
-    started_count: event.started_count,
-    reason: event.reason,
-  };
-}
-
-export function serializeEventRow(event: EventView): EventRow {
-  return {
-    ...summary(event),
-    source: event.source,
-    correlation_id: event.correlation_id,
-    depth: event.depth,
-    caused_by_job_id: event.caused_by_job_id,
-    firings: event.firings.map(serializeFiring),
-  };
-}
-
-function serializeFiring(firing: EventFiring): EventFiringBody {
-  return {
-    id: firing.id,
-    trigger_id: firing.trigger_id,
-    trigger_label: firing.trigger_label,
-    outcome: firing.outcome,
-    reason: firing.reason,
-    detail: firing.detail,
-    job_id: firing.job_id,
-    job_status: firing.job_status,
-    definition_key: firing.definition_key,
-  };
-}
-
 /** Events of jobs include their outcome, so their data is only for callers with `jobs:read`. */
 const OF_JOBS = /^job\./;
 
-export function serializeEvent(event: EventDetail, permissions: readonly TenantPermission[]): Event {
-  const isShown = permissions.includes("jobs:read") || !OF_JOBS.test(event.name);
-  return {
-    ...serializeEventRow(event),
-    data: isShown ? event.data : {},
-    misses: event.misses.map((miss) => ({
-      trigger_id: miss.trigger_id,
-      trigger_label: miss.trigger_label,
-      reason: miss.reason,
-      part: miss.part,
-      detail: miss.detail,
-    })),
-    replays: event.replays.map(({ at, actor_kind: actorKind, actor, detail }) => ({
-      at: at.toISOString(),
-      actor_kind: actorKind,
-      actor,
-      detail,
-    })),
-  };
-}
-
-export function serializeTests({ results, ...counts }: TriggerTests): TriggerTestsBody {
-  return {
-    events: counts.events,
-    considered: counts.considered,
-    matched: counts.matched,
-    would_start: counts.would_start,
-    data: results.map((result) => ({
-      event_id: result.event_id,
-      event_name: result.event_name,
-      received_at: result.received_at?.toISOString() ?? null,
-      trigger_id: result.trigger_id,
-      trigger_label: result.trigger_label,
-      matched: result.matched,
-      mismatch: result.mismatch,
-      parts: result.parts.map((part) => ({ ...part })),
-      verdict: result.verdict,
-      payload: result.payload,
-      payload_omitted: result.payload_omitted,
-      problems: result.problems.map((problem) => ({ ...problem })),
-      dedupe: result.dedupe && {
-        key: result.dedupe.key,
-        window_seconds: result.dedupe.window_seconds,
-        held_by_job_id: result.dedupe.held_by_job_id,
-      },
-    })),
-  };
-}
+/** Returns an event with the data that a caller with these permissions may see. */
+export const shownEvent = (event: Event, permissions: readonly TenantPermission[]): Event =>
+  permissions.includes("jobs:read") || !OF_JOBS.test(event.name) ? event : { ...event, data: {} };

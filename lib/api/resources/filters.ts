@@ -1,46 +1,24 @@
 /*
- * Translates between the API and lib/queue: request bodies and queries to the queue's types, and the queue's views to
- * answers. A file named after a resource also has the checks that several of its routes share.
+ * What several routes of a resource share: checks, what a caller may see of a row, and requests whose shape differs from
+ * the queue's. The queue returns rows as the API answers them, so most routes answer what they read.
  *
- * This file translates requests about jobs; `serialize.ts` translates jobs to answers.
+ * This file has the requests about jobs; `shown.ts` masks what jobs wrote.
  */
 
 import type * as z from "zod";
 import {
-  type ChangeJob,
   type createJob,
   type JobListQuery,
   LIMITS,
   type LogQuery,
   type NewDependency,
   type TenantPermission,
-  type UpdateDefinition,
 } from "@/lib/contract";
-import type { JobChange } from "@/lib/queue";
-import type { DefinitionPatch, Dependency, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
-import { retryClassesIn } from "./retry-classes";
+import type { Dependency, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
 
-/** Converts the query of a job list to the queue's terms. */
-export function jobFilter(query: Omit<JobListQuery, "limit" | "offset" | "cursor">): JobFilter {
-  return defined({
-    status: query.status,
-    source: query.source === undefined ? undefined : [query.source],
-    queue: query.queue,
-    definitionKey: query.definition_key,
-    tag: query.tag,
-    correlationId: query.correlation_id,
-    parentJobId: query.parent_job_id,
-    retriedFromId: query.retried_from_id,
-    createdAfter: dateOf(query.created_after),
-    createdBefore: dateOf(query.created_before),
-    q: query.q,
-  });
-}
-
-/** Converts the body of a change to the queue's terms. */
-export function jobChangeOf(body: ChangeJob): JobChange {
-  return defined({ priority: body.priority, scheduledFor: dateOf(body.scheduled_for) });
-}
+/** Converts the query of a job list to the queue's filter. */
+export const jobFilter = ({ source, ...query }: Omit<JobListQuery, "limit" | "offset" | "cursor">): JobFilter =>
+  defined({ ...query, source: source === undefined ? undefined : [source] });
 
 /** Converts the body of an enqueue request, or an item of a bulk, to the queue's terms. */
 export function newJob(body: z.output<typeof createJob> & { readonly ref?: string | undefined }): NewJob {
@@ -121,34 +99,6 @@ type RequiredKeys<T> = { [K in keyof T]: undefined extends T[K] ? never : K }[ke
 /** Parses an instant that the request's schema has validated. */
 export function dateOf(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : new Date(text);
-}
-
-/** Converts the body of a definition request to the queue's terms. */
-export function definitionInput(body: UpdateDefinition): DefinitionPatch {
-  const { retry } = body;
-  return defined({
-    description: body.description,
-    executor: body.executor,
-    commandKey: body.command_key,
-    queue: body.queue,
-    argSchema: body.arg_schema,
-    timeoutSeconds: body.timeout_seconds,
-    maxAttempts: body.max_attempts,
-    leaseSeconds: body.lease_seconds,
-    killGraceSeconds: body.kill_grace_seconds,
-    deadLetter: body.dead_letter,
-    isActive: body.is_active,
-    retry:
-      retry &&
-      defined({
-        strategy: retry.strategy,
-        delaySeconds: retry.delay_seconds,
-        multiplier: retry.multiplier,
-        maxDelaySeconds: retry.max_delay_seconds,
-        jitter: retry.jitter,
-      }),
-    retryClasses: body.retry_classes && retryClassesIn(body.retry_classes),
-  });
 }
 
 /** Returns where a reader of logs continues; `after` is `<attempt>:<seq>`. */

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import type { PublishedEvent } from "@/lib/queue/types";
+import type { Published } from "@/lib/queue/types";
 import { isContent, writeAll } from "../artifacts/attempt-artifacts";
 import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "../artifacts/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
@@ -89,7 +89,7 @@ class Guest {
       transaction: () => Promise.reject(noTransaction()),
       step: (name, fn) => this.#step(name, async () => fn()) as never,
       enqueue: (job) => this.#tell({ type: "enqueue", job }),
-      publishEvent: async (event) => (await this.#call({ verb: "publish-event", event })) as PublishedEvent,
+      publishEvent: async (event) => (await this.#call({ verb: "publish-event", event })) as Published,
       snooze: (seconds, reason) => {
         throw new SnoozedError(seconds, reason);
       },

@@ -9,7 +9,7 @@ import type { Database, TenantTransaction } from "@/lib/db";
 import { jobNotFound, QueueError } from "../errors";
 import { getJob, inTenant } from "../read/get-job";
 import { isTerminal, type JobStatus } from "../states";
-import type { JobView, TenantScope } from "../types";
+import type { Job, TenantScope } from "../types";
 import { auditJobsSql, statusesSql } from "./change-jobs.sql";
 import type { ActionRefusal, ActResult } from "./types";
 
@@ -114,7 +114,7 @@ export function actOnOne<R extends ActionRow>(
   db: Database | TenantTransaction,
   scope: TenantScope,
   { act, jobId }: { readonly act: JobAct<R>; readonly jobId: string },
-): Promise<JobView> {
+): Promise<Job> {
   return inTenant(db, scope, async (tx) => {
     const [result] = await actOnJobs(tx, scope, act, { jobIds: [jobId] });
     if (result && result.code !== "done") throw refusal(act.action, result);

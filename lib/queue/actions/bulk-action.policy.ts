@@ -39,7 +39,10 @@ export function checkBulkAct({ action, priority, scheduled_for: scheduledFor }: 
     });
   if (misplaced.length > 0) return misplaced;
   if (!needs.priority && !needs.scheduled_for) return [];
-  return checkJobChange({ ...(priority === undefined ? {} : { priority }), ...(scheduledFor ? { scheduled_for: scheduledFor } : {}) });
+  return checkJobChange({
+    ...(priority === undefined ? {} : { priority }),
+    ...(scheduledFor ? { scheduled_for: scheduledFor } : {}),
+  });
 }
 
 export interface ResultCounts {

@@ -25,15 +25,17 @@ export const countOpenActionsSql = statement(
 
 export const newIdSql = statement("new_id", "select app.new_id() as id");
 
-const VIEW = `b.id, b.action, b.priority, b.scheduled_for, b.target, b.status, b.stop_reason, b.total, b.total_is_exact,
-  b.done_count, b.skipped_count, b.failed_count, b.actor_kind, b.actor_id, b.created_at, b.started_at, b.finished_at,
-  b.abort_requested_at, u.email as user_email`;
+const VIEW = `b.id, b.action, b.priority, b.scheduled_for, b.target, b.status, b.stop_reason, b.total,
+  case when b.total_is_exact then 'eq' else 'gte' end as total_relation, b.done_count as done,
+  b.skipped_count as skipped, b.failed_count as failed,
+  jsonb_build_object('kind', b.actor_kind, 'email', u.email) as created_by, b.created_at, b.started_at, b.finished_at,
+  b.abort_requested_at`;
 
 export const listBulkActionsSql = statement(
   "list_bulk_actions",
   `select ${VIEW} from app.bulk_actions b left join app.users u on u.id = b.user_id
    where ${tenantIs("b.tenant_id")} and ($2::uuid is null or b.id < $2) order by b.id desc limit $3 offset $4`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 export const countBulkActionsSql = statement(
@@ -46,7 +48,7 @@ export const getBulkActionSql = statement(
   "get_bulk_action",
   `select ${VIEW} from app.bulk_actions b left join app.users u on u.id = b.user_id
    where ${tenantIs("b.tenant_id")} and b.id = $2`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** Reads the results of an action's jobs in the order of processing, after the last position of the previous page. */
@@ -97,6 +99,7 @@ export const lockBulkActionSql = statement(
   `select action, priority, scheduled_for, target, next_before, chunk_count, actor_kind, actor_id, user_id, request_id,
      abort_requested_at is not null as abort_requested
    from app.bulk_actions where ${tenantIs("tenant_id")} and id = $2 and term = $3 and finished_at is null for update`,
+  { answers: true },
 );
 
 /**

@@ -13,7 +13,7 @@ import {
   requestAbortSql,
 } from "./bulk-actions.sql";
 import { getBulkAction } from "./read-bulk-actions";
-import type { BulkAct, BulkActionView, BulkPreview, BulkTarget } from "./types";
+import type { BulkAct, BulkTarget, JobAction, JobActionPreview } from "./types";
 import { countTarget, nextJobs } from "./walk-jobs";
 
 const SAMPLES = 20;
@@ -33,11 +33,12 @@ export function previewBulkAction(
   db: Database | TenantTransaction,
   scope: TenantScope,
   request: BulkRequest,
-): Promise<BulkPreview> {
+): Promise<JobActionPreview> {
   return inTenant(db, scope, async (tx) => {
     const { target, statuses } = narrow(request);
-    const counted = await countTarget(tx, scope, target, statuses);
-    return { ...counted, samples: await getJobRows(tx, scope, await newest(tx, scope, { target, statuses })) };
+    const { count, isExact } = await countTarget(tx, scope, target, statuses);
+    const samples = await getJobRows(tx, scope, await newest(tx, scope, { target, statuses }));
+    return { dry_run: true, action: request.action, count, count_relation: isExact ? "eq" : "gte", samples };
   });
 }
 
@@ -63,7 +64,7 @@ export function acceptBulkAction(
   db: Database | TenantTransaction,
   scope: TenantScope,
   request: BulkRequest,
-): Promise<BulkActionView> {
+): Promise<JobAction> {
   return inTenant(db, scope, async (tx) => {
     const { target, statuses } = narrow(request);
     await refuseTooMany(tx, scope);
@@ -119,7 +120,7 @@ export function abortBulkAction(
   db: Database | TenantTransaction,
   scope: TenantScope,
   actionId: string,
-): Promise<BulkActionView> {
+): Promise<JobAction> {
   return inTenant(db, scope, async (tx) => {
     const asked = await tx.run(requestAbortSql, [scope.tenantId, actionId]);
     const action = await readAction(tx, scope, actionId);
@@ -128,7 +129,7 @@ export function abortBulkAction(
   });
 }
 
-async function readAction(tx: TenantTransaction, scope: TenantScope, id: string): Promise<BulkActionView> {
+async function readAction(tx: TenantTransaction, scope: TenantScope, id: string): Promise<JobAction> {
   const action = await getBulkAction(tx, scope, id);
   if (!action) throw bulkActionNotFound();
   return action;

@@ -1,6 +1,6 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { notifyCancel, notifyChanges, notifyWork } from "../notify";
-import type { JobView, TenantScope } from "../types";
+import type { Job, TenantScope } from "../types";
 import { type ActionRow, actOnOne, idsOf, type JobAct } from "./act-on-jobs";
 import { cancelWaitingSql, requestCancelSql } from "./cancel-job.sql";
 import { lockLiveJobs } from "./change-jobs";
@@ -35,5 +35,5 @@ export const CANCEL: JobAct<ActionRow> = {
  * ends at once are released, or end with it.
  * @throws QueueError not-found; state-conflict if the job has already ended (the first commit wins)
  */
-export const cancelJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
+export const cancelJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<Job> =>
   actOnOne(db, scope, { act: CANCEL, jobId });

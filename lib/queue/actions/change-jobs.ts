@@ -2,7 +2,7 @@ import type { Database, TenantTransaction } from "@/lib/db";
 import { QueueError } from "../errors";
 import { notifyChanges, notifyWork } from "../notify";
 import { isChangeable, isPausable, isResumable, type LiveState } from "../states";
-import type { JobView, TenantScope } from "../types";
+import type { Job, TenantScope } from "../types";
 import { type ActionRow, actOnOne, idsOf, type JobAct } from "./act-on-jobs";
 import { changeJobsSql, ensureLanesSql, lockLiveJobsSql, pauseJobsSql, resumeJobsSql } from "./change-jobs.sql";
 import { checkJobChange } from "./job-change.policy";
@@ -78,14 +78,14 @@ function withNotice(tx: TenantTransaction, moved: readonly MovedRow[]): readonly
  * expires_at.
  * @throws QueueError not-found; state-conflict unless it is queued
  */
-export const pauseJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
+export const pauseJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<Job> =>
   actOnOne(db, scope, { act: PAUSE, jobId });
 
 /**
  * Puts a paused job back into its lane, at the position that it would have without the pause.
  * @throws QueueError not-found; state-conflict unless it is paused
  */
-export const resumeJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
+export const resumeJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<Job> =>
   actOnOne(db, scope, { act: RESUME, jobId });
 
 /**
@@ -97,4 +97,4 @@ export const changeJob = (
   db: Database | TenantTransaction,
   scope: TenantScope,
   { jobId, ...change }: JobChange & { readonly jobId: string },
-): Promise<JobView> => actOnOne(db, scope, { act: changeAct(change), jobId });
+): Promise<Job> => actOnOne(db, scope, { act: changeAct(change), jobId });

@@ -1,72 +1,26 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { inTenant } from "../read/get-job";
 import { COUNTED_JOBS } from "../read/list-jobs";
-import type { BulkActionName, BulkStatus } from "../states";
-import type { Actor, JobFilter, Page, TenantScope } from "../types";
+import type { Page, TenantScope } from "../types";
 import { bulkResultsSql, countBulkActionsSql, getBulkActionSql, listBulkActionsSql } from "./bulk-actions.sql";
-import type { BulkActionView, BulkPosition, BulkResult, BulkTarget } from "./types";
+import type { BulkPosition, BulkResult, BulkTarget, JobAction } from "./types";
 
 type Tenant = Pick<TenantScope, "tenantId">;
 
-interface ActionRow {
-  readonly id: string;
-  readonly action: BulkActionName;
-  readonly priority: number | null;
-  readonly scheduled_for: Date | null;
-  readonly target: unknown;
-  readonly status: BulkStatus;
-  readonly stop_reason: string | null;
-  readonly total: number;
-  readonly total_is_exact: boolean;
-  readonly done_count: number;
-  readonly skipped_count: number;
-  readonly failed_count: number;
-  readonly actor_kind: Actor["kind"];
-  readonly actor_id: string | null;
-  readonly user_email: string | null;
-  readonly created_at: Date;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly abort_requested_at: Date | null;
-}
+type ActionRow = Omit<JobAction, "filter"> & { readonly target: BulkTarget };
 
-/** Returns a stored target, with its times as Dates. */
-export function targetOf(stored: unknown): BulkTarget {
-  const target = stored as BulkTarget;
-  if (!("filter" in target)) return target;
-  const { created_after: createdAfter, created_before: createdBefore, ...rest } = target.filter as JobFilter & Record<string, unknown>;
-  const filter: JobFilter = {
-    ...rest,
-    ...(createdAfter ? { created_after: new Date(createdAfter) } : {}),
-    ...(createdBefore ? { created_before: new Date(createdBefore) } : {}),
-  };
-  return { filter };
-}
+const toAction = ({ target, ...row }: ActionRow): JobAction => ({ ...row, filter: filterOf(target) });
 
-function toView(row: ActionRow): BulkActionView {
-  return {
-    id: row.id,
-    action: row.action,
-    ...(row.priority === null ? {} : { priority: row.priority }),
-    ...(row.scheduled_for === null ? {} : { scheduled_for: row.scheduled_for }),
-    target: targetOf(row.target),
-    status: row.status,
-    stop_reason: row.stop_reason,
-    total: row.total,
-    total_is_exact: row.total_is_exact,
-    done: row.done_count,
-    skipped: row.skipped_count,
-    failed: row.failed_count,
-    actor: { kind: row.actor_kind, id: row.actor_id, email: row.user_email },
-    created_at: row.created_at,
-    started_at: row.started_at,
-    finished_at: row.finished_at,
-    abort_requested_at: row.abort_requested_at,
-  };
+/** Returns a target as the API answers it: with one source, as the job list has it. */
+function filterOf(target: BulkTarget): unknown {
+  if ("job_ids" in target) return null;
+  if ("dead_letters" in target) return { dead_letters: target.dead_letters };
+  const { source, ...filter } = target.filter;
+  return { ...filter, ...(source?.[0] === undefined ? {} : { source: source[0] }) };
 }
 
 export interface BulkActionPage {
-  readonly actions: readonly BulkActionView[];
+  readonly actions: readonly JobAction[];
   readonly hasMore: boolean;
   readonly total: number;
   readonly totalRelation: "eq" | "gte";
@@ -83,7 +37,7 @@ export function listBulkActions(
     const [counted] = await tx.run<{ n: number }>(countBulkActionsSql, [scope.tenantId, COUNTED_JOBS + 1]);
     const total = counted?.n ?? 0;
     return {
-      actions: rows.slice(0, limit).map(toView),
+      actions: rows.slice(0, limit).map(toAction),
       hasMore: rows.length > limit,
       total: Math.min(total, COUNTED_JOBS),
       totalRelation: total > COUNTED_JOBS ? "gte" : "eq",
@@ -92,14 +46,10 @@ export function listBulkActions(
 }
 
 /** Returns one bulk action; null if this tenant has no such action. */
-export function getBulkAction(
-  db: Database | TenantTransaction,
-  scope: Tenant,
-  id: string,
-): Promise<BulkActionView | null> {
+export function getBulkAction(db: Database | TenantTransaction, scope: Tenant, id: string): Promise<JobAction | null> {
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<ActionRow>(getBulkActionSql, [scope.tenantId, id]);
-    return row ? toView(row) : null;
+    return row ? toAction(row) : null;
   });
 }
 

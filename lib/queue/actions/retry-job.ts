@@ -6,7 +6,7 @@ import { jobNotFound } from "../errors";
 import { notifyChanges, notifyWork } from "../notify";
 import { getJob, inTenant } from "../read/get-job";
 import { isRetryable, type JobStatus, type TerminalState } from "../states";
-import type { JobView, NewJob, TenantScope } from "../types";
+import type { Job, NewJob, TenantScope } from "../types";
 import { type ActionRow, actOnOne, idsOf, type JobAct, readStatuses } from "./act-on-jobs";
 import {
   blockedByParentsSql,
@@ -27,7 +27,7 @@ interface OutcomeRow extends ActionRow {
 }
 
 export interface Retried {
-  readonly job: JobView;
+  readonly job: Job;
   /** True if an edited payload made a new job; the old job is unchanged. */
   readonly created: boolean;
 }

@@ -1,12 +1,12 @@
 /** Types of actions on one job or many. Types only. */
 import type { BulkActionName, BulkStatus, JobStatus, TriageStatus } from "../states";
-import type { Actor, JobFilter, JobView } from "../types";
+import type { Actor, JobFilter, JobRow } from "../types";
 
 /** Changes to a waiting job. */
 export interface JobChange {
   /** 1 (first) to 1000. */
   readonly priority?: number;
-  readonly scheduled_for?: Date;
+  readonly scheduled_for?: string;
 }
 
 /** Why an action was not done to a job. */
@@ -31,7 +31,7 @@ export interface BulkAct {
   /** Only for set_priority. */
   readonly priority?: number;
   /** Only for reschedule. */
-  readonly scheduled_for?: Date;
+  readonly scheduled_for?: string;
 }
 
 /** The jobs of a bulk action. */
@@ -48,13 +48,15 @@ export interface DeadLetterFilter {
 }
 
 /** A job that failed for good, and its triage. */
-export interface DeadLetterView {
-  readonly job: JobView;
+export interface DeadLetter {
+  /** The id of the job. */
+  readonly id: string;
+  readonly job: JobRow;
   /** The newest job that was made from this one with another payload. */
   readonly retried_by_id: string | null;
   readonly status: TriageStatus;
   readonly note: string;
-  readonly changed_at: Date | null;
+  readonly changed_at: string | null;
   /** Email of the user who made the last change. */
   readonly changed_by: string | null;
 }
@@ -66,7 +68,7 @@ export interface DeadLetterChange {
 
 /** One action on a job, from its audit. */
 export interface JobEvent {
-  readonly at: Date;
+  readonly at: string;
   readonly action: string;
   readonly from_status: string | null;
   readonly to_status: string | null;
@@ -76,29 +78,38 @@ export interface JobEvent {
   readonly actor_kind: Actor["kind"];
 }
 
-export interface BulkPreview {
+/** The jobs for which a bulk action would be legal. */
+export interface JobActionPreview {
+  readonly dry_run: true;
+  readonly action: BulkActionName;
   readonly count: number;
-  readonly isExact: boolean;
+  /** gte: more than counted. */
+  readonly count_relation: "eq" | "gte";
   /** The newest of these jobs, 20 at most. */
-  readonly samples: readonly JobView[];
+  readonly samples: readonly JobRow[];
 }
 
-export interface BulkActionView extends BulkAct {
+/** An action on many jobs. `done`, `skipped` and `failed` add up to the jobs processed so far. */
+export interface JobAction {
   readonly id: string;
-  readonly target: BulkTarget;
+  readonly action: BulkActionName;
+  readonly priority: number | null;
+  readonly scheduled_for: string | null;
+  /** The filter, with the statuses that the action applies to; null when the jobs were listed by id. */
+  readonly filter: unknown;
   readonly status: BulkStatus;
   /** Why the action stopped by itself: rights-lost, failed-repeatedly. */
   readonly stop_reason: string | null;
   readonly total: number;
-  readonly total_is_exact: boolean;
+  readonly total_relation: "eq" | "gte";
   readonly done: number;
   readonly skipped: number;
   readonly failed: number;
-  readonly actor: { readonly kind: Actor["kind"]; readonly id: string | null; readonly email: string | null };
-  readonly created_at: Date;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly abort_requested_at: Date | null;
+  readonly created_by: { readonly kind: Actor["kind"]; readonly email: string | null };
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly abort_requested_at: string | null;
 }
 
 export interface BulkResult {

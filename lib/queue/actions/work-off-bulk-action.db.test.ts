@@ -232,7 +232,10 @@ describe("a retry of parents and children", () => {
     }));
     const [first] = await enqueueJobs(make.web, scope, links);
     await cancelJob(make.web, scope, first?.jobId ?? "");
-    const { id } = await acceptBulkAction(make.web, scope, { action: "retry", target: { filter: { definition_key: definitionKey } } });
+    const { id } = await acceptBulkAction(make.web, scope, {
+      action: "retry",
+      target: { filter: { definition_key: definitionKey } },
+    });
     for (const limit of [10, 10, 3, 3, 3, 3]) {
       const taken = await takeBulkAction(make.scheduler, leader.term);
       if (taken) await workOffChunk(make.web, taken, mayStillAct, { limit });

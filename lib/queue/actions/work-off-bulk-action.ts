@@ -15,9 +15,8 @@ import {
 } from "./bulk-actions.sql";
 import { CANCEL } from "./cancel-job";
 import { changeAct, PAUSE, RESUME } from "./change-jobs";
-import { targetOf } from "./read-bulk-actions";
 import { REDRIVE, RETRY } from "./retry-job";
-import type { ActResult } from "./types";
+import type { ActResult, BulkTarget } from "./types";
 import { nextJobs } from "./walk-jobs";
 
 /** Jobs per transaction, at most. */
@@ -50,8 +49,8 @@ export type MayAct = (tx: TenantTransaction, action: BulkActionName, actor: Acto
 interface ActionRow {
   readonly action: BulkActionName;
   readonly priority: number | null;
-  readonly scheduled_for: Date | null;
-  readonly target: unknown;
+  readonly scheduled_for: string | null;
+  readonly target: BulkTarget;
   readonly next_before: string;
   readonly chunk_count: number;
   readonly actor_kind: Actor["kind"];
@@ -132,7 +131,7 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
 // set aside until the walk has ended; then the chunks are processed again, from the oldest jobs to the newest.
 async function nextChunk(tx: TenantTransaction, scope: TenantScope, { id, row, limit }: Progress): Promise<Chunk> {
   if (row.next_before !== LOWEST) {
-    const step = await nextJobs(tx, scope, targetOf(row.target), { beforeId: row.next_before, limit });
+    const step = await nextJobs(tx, scope, row.target, { beforeId: row.next_before, limit });
     return { ...step, maySetAside: true };
   }
   const [held] = await tx.run<{ held_ids: string[] }>(takeHeldJobsSql, [scope.tenantId, id, limit]);

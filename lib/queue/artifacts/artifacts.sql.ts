@@ -48,26 +48,28 @@ export const deleteArtifactsWithoutJobSql = statement(
 );
 
 const SHOWN =
-  "id, job_id, run_no, attempt_no, name, content_type, size, chunks, encode(sha256, 'hex') as sha256, completed_at";
+  "id, job_id, run_no, attempt_no, name, content_type, size, encode(sha256, 'hex') as sha256, completed_at as created_at";
+const STORED = `${SHOWN}, chunks`;
 
 export const listArtifactsSql = statement(
   "list_artifacts",
   `select ${SHOWN} from app.artifacts
    where ${tenantIs("tenant_id")} and job_id = $2 and completed_at is not null order by name limit 1000`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 export const getArtifactSql = statement(
   "get_artifact",
-  `select ${SHOWN} from app.artifacts
+  `select ${STORED} from app.artifacts
    where ${tenantIs("tenant_id")} and job_id = $2 and id = $3 and completed_at is not null`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 export const deleteArtifactSql = statement(
   "delete_artifact",
   `delete from app.artifacts
    where ${tenantIs("tenant_id")} and job_id = $2 and id = $3 and completed_at is not null returning ${SHOWN}`,
+  { answers: true },
 );
 
 export const artifactUsageSql = statement(
@@ -85,9 +87,9 @@ export const readArtifactChunkSql = statement(
 /** Reads the artifact `$3` of an attempt: the one being written, otherwise the complete one. */
 export const attemptArtifactSql = statement(
   "attempt_artifact",
-  `select ${SHOWN} from app.artifacts where job_id = $1 and attempt_no = $2 and name = $3
+  `select ${STORED} from app.artifacts where job_id = $1 and attempt_no = $2 and name = $3
    order by completed_at nulls first limit 1`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** Reads chunk `$4` of the artifact `$3` that an attempt wrote. */

@@ -2,9 +2,8 @@ import type { Database, TenantTransaction } from "@/lib/db";
 import { auditJobsSql } from "../actions/change-jobs.sql";
 import { QueueError } from "../errors";
 import { inTenant } from "../read/get-job";
-import type { ArtifactView, TenantScope } from "../types";
+import type { Artifact, TenantScope } from "../types";
 import { deleteArtifactSql } from "./artifacts.sql";
-import { type ArtifactRow, toArtifact } from "./read-artifacts";
 
 /**
  * Deletes a complete artifact in any state of its job and returns it. The bytes go back to the tenant's quota; the
@@ -16,13 +15,13 @@ export function deleteArtifact(
   db: Database | TenantTransaction,
   scope: TenantScope,
   { jobId, artifactId }: { readonly jobId: string; readonly artifactId: string },
-): Promise<ArtifactView> {
+): Promise<Artifact> {
   const { tenantId, actor } = scope;
   return inTenant(db, scope, async (tx) => {
-    const [row] = await tx.run<ArtifactRow>(deleteArtifactSql, [tenantId, jobId, artifactId]);
+    const [row] = await tx.run<Artifact>(deleteArtifactSql, [tenantId, jobId, artifactId]);
     if (!row) throw new QueueError("not-found", "Artifact not found.");
     const { kind, id, requestId = null } = actor;
     await tx.run(auditJobsSql, [tenantId, [jobId], kind, id, "delete_artifact", requestId, row.name, [null], [null]]);
-    return toArtifact(row);
+    return row;
   });
 }

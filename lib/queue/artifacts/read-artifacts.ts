@@ -1,7 +1,7 @@
 import type { Database, Runner, TenantTransaction } from "@/lib/db";
 import type { Lease } from "../attempts/types";
 import { getJob, inTenant } from "../read/get-job";
-import type { ArtifactView, TenantScope } from "../types";
+import type { Artifact, TenantScope } from "../types";
 import {
   artifactUsageSql,
   attemptArtifactSql,
@@ -13,30 +13,19 @@ import {
 
 type Scope = Pick<TenantScope, "tenantId">;
 
-export interface ArtifactRow {
-  id: string;
-  job_id: string;
-  run_no: number;
-  attempt_no: number;
-  name: string;
-  content_type: string;
-  size: number;
-  chunks: number;
-  sha256: string;
-  /** Null while it is being written. */
-  completed_at: Date;
-}
+/** An artifact as its chunks are read. */
+export type StoredArtifact = Artifact & { readonly chunks: number };
 
 /** Lists the complete artifacts of a job by name; null if there is no such job. */
 export function listArtifacts(
   db: Database | TenantTransaction,
   scope: Scope,
   jobId: string,
-): Promise<ArtifactView[] | null> {
+): Promise<Artifact[] | null> {
   return inTenant(db, scope, async (tx) => {
-    const rows = await tx.run<ArtifactRow>(listArtifactsSql, [scope.tenantId, jobId]);
+    const rows = await tx.run<Artifact>(listArtifactsSql, [scope.tenantId, jobId]);
     if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
-    return rows.map(toArtifact);
+    return rows;
   });
 }
 
@@ -53,10 +42,10 @@ export function getArtifact(
   db: Database | TenantTransaction,
   scope: Scope,
   { jobId, artifactId }: { readonly jobId: string; readonly artifactId: string },
-): Promise<ArtifactView | null> {
+): Promise<StoredArtifact | null> {
   return inTenant(db, scope, async (tx) => {
-    const [row] = await tx.run<ArtifactRow>(getArtifactSql, [scope.tenantId, jobId, artifactId]);
-    return row ? toArtifact(row) : null;
+    const [row] = await tx.run<StoredArtifact>(getArtifactSql, [scope.tenantId, jobId, artifactId]);
+    return row ?? null;
   });
 }
 
@@ -68,19 +57,23 @@ export function readArtifactChunk(db: Database, scope: Scope, artifactId: string
   });
 }
 
+/** `created_at` is null until the artifact is complete. */
+type UnfinishedArtifact = Omit<StoredArtifact, "created_at"> & { readonly created_at: string | null };
+
 /**
- * Returns what an attempt has stored under a name so far, for its writer. `view` is null until the artifact is
- * complete.
+ * Returns what an attempt has stored under a name so far, for its writer. `artifact` is null until the
+ * artifact is complete.
  */
 export async function findAttemptArtifact(
   db: Runner,
   { jobId, leaseNo }: Lease,
   name: string,
-): Promise<(Pick<ArtifactView, "id" | "chunks" | "size"> & { isComplete: boolean; view: ArtifactView | null }) | null> {
-  const [row] = await db.run<ArtifactRow>(attemptArtifactSql, [jobId, leaseNo, name]);
+): Promise<(Pick<StoredArtifact, "id" | "chunks" | "size"> & { readonly artifact: Artifact | null }) | null> {
+  const [row] = await db.run<UnfinishedArtifact>(attemptArtifactSql, [jobId, leaseNo, name]);
   if (!row) return null;
-  const isComplete = row.completed_at !== null;
-  return { id: row.id, chunks: row.chunks, size: row.size, isComplete, view: isComplete ? toArtifact(row) : null };
+  const { chunks, created_at, ...artifact } = row;
+  const { id, size } = artifact;
+  return { id, chunks, size, artifact: created_at === null ? null : { ...artifact, created_at } };
 }
 
 /** Reads a chunk of an artifact that an attempt is writing; null if the artifact was deleted. */
@@ -91,19 +84,4 @@ export async function readOwnChunk(
 ): Promise<Buffer | null> {
   const [row] = await db.run<{ bytes: Buffer }>(ownChunkSql, [jobId, leaseNo, id, no]);
   return row?.bytes ?? null;
-}
-
-export function toArtifact(row: ArtifactRow): ArtifactView {
-  return {
-    id: row.id,
-    job_id: row.job_id,
-    run_no: row.run_no,
-    attempt_no: row.attempt_no,
-    name: row.name,
-    content_type: row.content_type,
-    size: row.size,
-    chunks: row.chunks,
-    sha256: row.sha256,
-    created_at: row.completed_at,
-  };
 }

@@ -16,7 +16,7 @@ const WHO = "left join app.users u on u.id = t.changed_by";
 export const listDeadLettersSql = statement(
   "list_dead_letters",
   `select ${TRIAGE} from ${FROM} ${WHO} where ${IS_DEAD} and ${MATCHES} order by a.job_id desc limit $6 offset $7`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /**
@@ -44,7 +44,7 @@ export const countDeadLettersSql = statement(
 export const getDeadLetterSql = statement(
   "get_dead_letter",
   `select ${TRIAGE} from ${FROM} ${WHO} where ${IS_DEAD} and a.job_id = $2`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** Keeps a dead letter from being redriven until the transaction ends. No row = the job is not a dead letter. */
@@ -77,10 +77,10 @@ export const answeredSql = statement(
 /** Reads what people and keys did to a job, newest first. */
 export const jobEventsSql = statement(
   "job_events",
-  `select x.at, x.action, x.from_status, x.to_status, x.reason, x.actor_kind, coalesce(u.email, k.name) as actor
+  `select x.at, x.action, x.from_status, x.to_status, x.reason as note, x.actor_kind, coalesce(u.email, k.name) as actor
    from app.job_audit x
    left join app.users u on x.actor_kind = 'user' and u.id = x.actor_id
    left join app.api_keys k on x.actor_kind = 'api_key' and k.id = x.actor_id and ${tenantIs("k.tenant_id")}
    where ${tenantIs("x.tenant_id")} and x.job_id = $2 order by x.id desc limit 200`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );

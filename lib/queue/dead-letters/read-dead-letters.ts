@@ -6,12 +6,11 @@
  * REDRIVE in lib/queue/actions/retry-job.ts.
  */
 import type { Database, TenantTransaction } from "@/lib/db";
-import type { DeadLetterFilter, DeadLetterView, JobEvent } from "../actions/types";
+import type { DeadLetter, DeadLetterFilter, JobEvent } from "../actions/types";
 import { getJob, getJobRows, inTenant } from "../read/get-job";
 import { COUNTED_JOBS } from "../read/list-jobs";
 import { newestRetriesSql } from "../read/read-jobs.sql";
-import type { TriageStatus } from "../states";
-import type { Actor, JobView, Page, TenantScope } from "../types";
+import type { JobRow, Page, TenantScope } from "../types";
 import {
   countDeadLettersSql,
   getDeadLetterSql,
@@ -22,13 +21,10 @@ import {
 
 type Tenant = Pick<TenantScope, "tenantId">;
 
-interface TriageRow {
+type TriageRow = Omit<DeadLetter, "id" | "job" | "retried_by_id"> & {
   readonly job_id: string;
-  readonly status: TriageStatus;
-  readonly note: string;
-  readonly changed_at: Date | null;
-  readonly changed_by: string | null;
-}
+  readonly run_no: number;
+};
 
 interface RetryRow {
   readonly job_id: string;
@@ -36,7 +32,7 @@ interface RetryRow {
 }
 
 export interface DeadLetterPage {
-  readonly letters: readonly DeadLetterView[];
+  readonly letters: readonly DeadLetter[];
   readonly hasMore: boolean;
   readonly total: number;
   readonly totalRelation: "eq" | "gte";
@@ -65,9 +61,9 @@ export function listDeadLetters(
     const jobs = await getJobRows(tx, scope, ids);
     const retries = await tx.run<RetryRow>(newestRetriesSql, [scope.tenantId, ids]);
     const retryOf = new Map(retries.map((row) => [row.job_id, row.retried_by_id]));
-    const jobOf = new Map(jobs.map((job) => [job.id, { ...job, retried_by_id: retryOf.get(job.id) ?? null }]));
+    const jobOf = new Map(jobs.map((job) => [job.id, job]));
     return {
-      letters: shown.flatMap((row) => toView(row, jobOf.get(row.job_id))),
+      letters: shown.flatMap((row) => toLetter(row, jobOf.get(row.job_id), retryOf.get(row.job_id))),
       hasMore: rows.length > limit,
       total: Math.min(total, COUNTED_JOBS),
       totalRelation: total > COUNTED_JOBS ? "gte" : "eq",
@@ -115,10 +111,9 @@ export async function countDeadLetters(
   return counted?.n ?? 0;
 }
 
-function toView(row: TriageRow, job: JobView | null | undefined): DeadLetterView[] {
-  const { status, note, changed_at, changed_by } = row;
-  if (!job) return [];
-  return [{ job, retried_by_id: job.retried_by_id ?? null, status, note, changed_at: changed_at, changed_by: changed_by }];
+function toLetter(row: TriageRow, job: JobRow | undefined, retriedById: string | null = null): DeadLetter[] {
+  const { job_id: id, run_no: _run, ...triage } = row;
+  return job ? [{ id, ...triage, retried_by_id: retriedById, job }] : [];
 }
 
 /** Returns one dead letter; null if the job is not a dead letter or belongs to another tenant. */
@@ -126,35 +121,16 @@ export function getDeadLetter(
   db: Database | TenantTransaction,
   scope: Tenant,
   jobId: string,
-): Promise<DeadLetterView | null> {
+): Promise<DeadLetter | null> {
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<TriageRow>(getDeadLetterSql, [scope.tenantId, jobId]);
-    return (row && toView(row, await getJob(tx, scope, jobId))[0]) ?? null;
+    const job = row && (await getJob(tx, scope, jobId));
+    if (!row || !job) return null;
+    const { payload: _payload, metadata: _metadata, result: _result, retried_by_id, ...shown } = job;
+    return toLetter(row, shown, retried_by_id)[0] ?? null;
   });
-}
-
-interface EventRow {
-  readonly at: Date;
-  readonly action: string;
-  readonly from_status: string | null;
-  readonly to_status: string | null;
-  readonly reason: string | null;
-  readonly actor_kind: Actor["kind"];
-  readonly actor: string | null;
 }
 
 /** Lists what people and keys did to a job, newest first, 200 at most. */
-export function listJobEvents(db: Database | TenantTransaction, scope: Tenant, jobId: string): Promise<JobEvent[]> {
-  return inTenant(db, scope, async (tx) => {
-    const rows = await tx.run<EventRow>(jobEventsSql, [scope.tenantId, jobId]);
-    return rows.map((row) => ({
-      at: row.at,
-      action: row.action,
-      from_status: row.from_status,
-      to_status: row.to_status,
-      note: row.reason,
-      actor: row.actor,
-      actor_kind: row.actor_kind,
-    }));
-  });
-}
+export const listJobEvents = (db: Database | TenantTransaction, scope: Tenant, jobId: string): Promise<JobEvent[]> =>
+  inTenant(db, scope, (tx) => tx.run<JobEvent>(jobEventsSql, [scope.tenantId, jobId]));

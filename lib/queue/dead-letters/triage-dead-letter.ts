@@ -2,12 +2,12 @@ import type { Database, TenantTransaction } from "@/lib/db";
 import { readStatuses } from "../actions/act-on-jobs";
 import { auditJobsSql } from "../actions/change-jobs.sql";
 import { retryJob } from "../actions/retry-job";
-import type { DeadLetterChange, DeadLetterView } from "../actions/types";
+import type { DeadLetter, DeadLetterChange } from "../actions/types";
 import { checkPayload } from "../enqueue/payload-check.policy";
 import { jobNotFound, QueueError } from "../errors";
 import { inTenant } from "../read/get-job";
 import type { TriageStatus } from "../states";
-import type { JobView, TenantScope } from "../types";
+import type { Job, TenantScope } from "../types";
 import { lockDeadLetterSql, triageSql } from "./dead-letters.sql";
 import { getDeadLetter } from "./read-dead-letters";
 
@@ -22,7 +22,7 @@ export function triageDeadLetter(
   db: Database | TenantTransaction,
   scope: TenantScope,
   { jobId, ...change }: DeadLetterChange & { readonly jobId: string },
-): Promise<DeadLetterView> {
+): Promise<DeadLetter> {
   checkNote(change.note);
   return inTenant(db, scope, async (tx) => {
     const before = await lockDeadLetter(tx, scope, jobId);
@@ -42,7 +42,7 @@ export function redriveEdited(
   db: Database | TenantTransaction,
   scope: TenantScope,
   { jobId, payload }: { readonly jobId: string; readonly payload: unknown },
-): Promise<JobView> {
+): Promise<Job> {
   return inTenant(db, scope, async (tx) => {
     const before = await lockDeadLetter(tx, scope, jobId);
     const { job } = await retryJob(tx, scope, { jobId, payload });

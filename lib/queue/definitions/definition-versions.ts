@@ -1,7 +1,7 @@
 import { BoundedMap } from "@/lib/async/bounded-map";
 import type { Runner } from "@/lib/db";
 import type { ClaimedJob, RunnableDefinition } from "../attempts/types";
-import { loadDefinitionVersion } from "./definitions";
+import { loadDefinitionVersion } from "./read-definitions";
 
 const MOST_KNOWN = 1000;
 

@@ -141,7 +141,10 @@ test("a refusal after a retry for a changed definition has the same pointer as o
     [orphan, { code: "invalid-value", problems: [{ pointer: "/jobs/1/depends_on/0/job_id", code: "job-unknown" }] }],
   ] as const) {
     await enqueueJob(make.web, scope, { definitionKey: definition.key });
-    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch: { arg_schema: { type: "object" } } });
+    await updateDefinition(make.platform, scope.actor, {
+      id: definition.id,
+      patch: { arg_schema: { type: "object" } },
+    });
     await expect(enqueueJobs(make.web, scope, [{ definitionKey: definition.key }, job])).rejects.toMatchObject(refusal);
   }
 });

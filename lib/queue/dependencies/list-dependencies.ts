@@ -1,7 +1,7 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { inTenant } from "../read/get-job";
 import type { JobStatus } from "../states";
-import type { DependenciesView, DependencyType, DependencyView, OnParentFailure, TenantScope } from "../types";
+import type { DependencyEdge, DependencyType, JobDependencies, OnParentFailure, TenantScope } from "../types";
 import type { StoredCondition } from "./condition.policy";
 import { knownJobsSql, listChildrenSql, listParentsSql } from "./dependencies.sql";
 
@@ -13,7 +13,7 @@ interface EdgeRow {
   type: DependencyType;
   condition: StoredCondition | null;
   alias: string | null;
-  state: DependencyView["state"];
+  state: DependencyEdge["state"];
   on_failure: OnParentFailure;
 }
 
@@ -22,7 +22,7 @@ export function listDependencies(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
   { jobId, limit }: { readonly jobId: string; readonly limit: number },
-): Promise<DependenciesView | null> {
+): Promise<JobDependencies | null> {
   return inTenant(db, scope, async (tx) => {
     if (!(await knownJobs(tx, scope, [jobId])).has(jobId)) return null;
     const key = [scope.tenantId, jobId];
@@ -48,7 +48,7 @@ export function knownJobs(
   });
 }
 
-function toView(row: EdgeRow): DependencyView {
+function toView(row: EdgeRow): DependencyEdge {
   const { condition } = row;
   return {
     job_id: row.job_id,

@@ -26,7 +26,7 @@ export interface Dependency {
 }
 
 /** An edge as one of its jobs sees it: id and status are those of the job at the other end. */
-export interface DependencyView {
+export interface DependencyEdge {
   readonly job_id: string;
   /** The edge's position among those of the child, from 1. */
   readonly edge_no: number;
@@ -39,8 +39,8 @@ export interface DependencyView {
   readonly on_parent_failure: OnParentFailure;
 }
 
-export interface DependenciesView {
-  readonly parents: readonly DependencyView[];
-  readonly children: readonly DependencyView[];
+export interface JobDependencies {
+  readonly parents: readonly DependencyEdge[];
+  readonly children: readonly DependencyEdge[];
   readonly has_more_children: boolean;
 }

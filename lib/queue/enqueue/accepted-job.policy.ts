@@ -1,5 +1,5 @@
 import { describeWait } from "../read/wait-reason.policy";
-import type { JobView, NewJob, TenantScope } from "../types";
+import type { Job, NewJob, TenantScope } from "../types";
 
 /** What an enqueue wrote and read for a new job without dependencies. */
 export interface AcceptedJob {
@@ -22,7 +22,7 @@ export interface AcceptedJob {
 }
 
 /** Returns a new job as it was accepted, before anything happened to it. A job that is ready has no wait reason. */
-export function acceptedView({ tenantId, actor }: TenantScope, job: NewJob, { row, definition }: AcceptedJob): JobView {
+export function acceptedView({ tenantId, actor }: TenantScope, job: NewJob, { row, definition }: AcceptedJob): Job {
   return {
     id: row.job_id,
     tenant_id: tenantId,
@@ -65,9 +65,9 @@ const UNTOUCHED = {
 } as const;
 
 /** Returns JSON as the database returns it: a Date is its ISO string, -0 is 0. */
-function asStored({ payload = {}, metadata = {}, tags = [] }: NewJob): Pick<JobView, "payload" | "metadata" | "tags"> {
+function asStored({ payload = {}, metadata = {}, tags = [] }: NewJob): Pick<Job, "payload" | "metadata" | "tags"> {
   return { ...(JSON.parse(JSON.stringify({ payload, metadata })) as object), tags: [...tags] };
 }
 
-const scheduled = (until: Date): JobView["wait_reason"] =>
+const scheduled = (until: Date): Job["wait_reason"] =>
   describeWait({ status: "queued", isFuture: true, attemptsSpent: 0, until, hasWorker: true, pause: null });

@@ -4,7 +4,7 @@ import { openDatabase } from "@/lib/db";
 import {
   cancelJob,
   createQueue,
-  type DefinitionView,
+  type Definition,
   enqueueJob,
   enqueueJobs,
   getJob,
@@ -24,7 +24,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 const LATER = new Date(Date.now() + 3_600_000);
 let scope: TenantScope;
-let definition: DefinitionView;
+let definition: Definition;
 beforeAll(async () => {
   scope = await make.tenant();
   definition = await make.definition();

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type DefinitionView, enqueueJobs, getJob, type TenantScope } from "@/lib/queue/testing";
+import { type Definition, enqueueJobs, getJob, type TenantScope } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
 
 const database = await testDatabase();
 const make = makeFactory(database);
 let scope: TenantScope;
-let definition: DefinitionView;
+let definition: Definition;
 beforeAll(async () => {
   scope = await make.tenant();
   definition = await make.definition();

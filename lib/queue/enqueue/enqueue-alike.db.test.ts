@@ -4,7 +4,7 @@ import {
   enqueueJob,
   enqueueJobs,
   getJob,
-  type JobView,
+  type Job,
   type NewJob,
   type TenantScope,
   updateDefinition,
@@ -25,8 +25,13 @@ const numbers = (n: number) => Array.from({ length: n }, (_, index) => index);
 const NEEDS_N = { type: "object", required: ["n"] };
 
 /** Returns a job without the fields that no two jobs share. */
-async function storedOf(jobId: string): Promise<Partial<JobView>> {
-  const { id: _id, queued_at: queuedAt, scheduled_for: scheduledFor, ...view } = (await getJob(make.web, scope, jobId)) as JobView;
+async function storedOf(jobId: string): Promise<Partial<Job>> {
+  const {
+    id: _id,
+    queued_at: queuedAt,
+    scheduled_for: scheduledFor,
+    ...view
+  } = (await getJob(make.web, scope, jobId)) as Job;
   return scheduledFor.getTime() === queuedAt.getTime() ? view : { ...view, scheduled_for: scheduledFor };
 }
 

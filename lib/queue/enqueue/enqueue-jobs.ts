@@ -14,7 +14,7 @@ import { areLinked, linkKnown, planLinks } from "../dependencies/link-jobs";
 import type { Linked } from "../dependencies/link-jobs.policy";
 import { QueueError } from "../errors";
 import { getJob } from "../read/get-job";
-import type { Enqueued, JobView, NewJob, TenantScope } from "../types";
+import type { Enqueued, Job, NewJob, TenantScope } from "../types";
 import { type AcceptedJob, acceptedView } from "./accepted-job.policy";
 import { enqueueTogether } from "./enqueue-together";
 import { type EnqueuedRow, insertAlike, insertItems, insertLinked, isPlain } from "./insert-items";
@@ -59,7 +59,7 @@ export async function acceptJob(
   db: Database | TenantTransaction,
   scope: TenantScope,
   job: NewJob,
-): Promise<{ readonly enqueued: Enqueued; readonly view: JobView }> {
+): Promise<{ readonly enqueued: Enqueued; readonly view: Job }> {
   const row = await enqueueOne(db, scope, job);
   const view =
     row.deduplicated || areLinked([job])

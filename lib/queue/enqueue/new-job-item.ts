@@ -1,8 +1,8 @@
 import { type Runner, runInCommonLine } from "@/lib/db";
 import type { Turns } from "@/lib/turns";
 import type { PayloadValidator } from "../definitions/arg-schema.policy";
-import { type DefinitionRow, findDefinition } from "../definitions/definitions";
 import { validatorOf } from "../definitions/payload-validators";
+import { type DefinitionRow, findDefinition } from "../definitions/read-definitions";
 import { LINK_FIELDS, type Linked, takesResults } from "../dependencies/link-jobs.policy";
 import { QueueError } from "../errors";
 import type { Actor, NewJob, TenantScope } from "../types";

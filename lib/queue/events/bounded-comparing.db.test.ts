@@ -3,7 +3,7 @@ import {
   enqueueJob,
   fanOutPending,
   getEvent,
-  type PublishedEvent,
+  type Published,
   publishEvent,
   publishEvents,
   replayEvent,
@@ -52,7 +52,7 @@ const publish = (scope: TenantScope, count: number) =>
       Array.from({ length: count }, () => ({ name: "crowded" })),
     ),
   );
-const doneOf = (published: readonly PublishedEvent[]) => published.filter(({ status }) => status === "done").length;
+const doneOf = (published: readonly Published[]) => published.filter(({ status }) => status === "done").length;
 const anyOf = (count: number, operand: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => operand(n)).join(" || ");
 

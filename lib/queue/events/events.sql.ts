@@ -44,6 +44,7 @@ export const eventsOfProducerSql = statement(
      order by f.id) as job_ids
    from app.events e where ${tenantIs("e.tenant_id")} and e.producer_id = any ($2::text[]) and e.actor_kind = $3
      and e.actor_id is not distinct from $4::uuid`,
+  { answers: true },
 );
 
 const LISTENER = `t.id, t.version, t.label, t.event_name, t.queue, t.priority, t.overlap_policy, t.max_runs, t.run_count::int as run_count,
@@ -150,12 +151,13 @@ export const auditReplaySql = statement(
 /** The replays of an event with their actors, newest first. */
 export const replaysOfEventSql = statement(
   "replays_of_event",
-  `select x.at, x.actor_kind, coalesce(u.email, k.name) as actor, x.reason
+  `select x.at, x.actor_kind, coalesce(u.email, k.name) as actor,
+     coalesce(x.reason, '') as detail
    from app.job_audit x
    left join app.users u on x.actor_kind = 'user' and u.id = x.actor_id
    left join app.api_keys k on x.actor_kind = 'api_key' and k.id = x.actor_id and ${tenantIs("k.tenant_id")}
    where ${tenantIs("x.tenant_id")} and x.event_id = $2 and x.action = 'event.replay' order by x.id desc limit 50`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** Tenants with pending events, in the order of their ids after $1. The cost is independent of their events' number. */
@@ -221,8 +223,8 @@ export const deleteOldEventsSql = statement(
      limit $1 for update skip locked)) returning 1`,
 );
 
-const VIEW = `${SUMMARY}, e.source, coalesce(e.correlation_id, e.caused_by_job_id::text) as correlation_id, e.depth,
-  e.caused_by_job_id`;
+const VIEW = `${SUMMARY}, e.source, coalesce(e.correlation_id, e.caused_by_job_id::text, e.id::text) as correlation_id,
+  e.depth, e.caused_by_job_id`;
 
 /** The filter that uses an index; the other filters are applied to its rows. */
 export type EventDriver = "none" | "name" | "prefix" | "correlation" | "cause";
@@ -249,7 +251,7 @@ const listBy = (driver: EventDriver) =>
      and ($5::text is null or e.correlation_id = $5) and ($6::uuid is null or e.caused_by_job_id = $6)
      and ($7::uuid is null or e.id < $7)
    order by e.id desc limit $8`,
-    { repeatable: true },
+    { repeatable: true, answers: true },
   );
 
 export const listEventsSql: Readonly<Record<EventDriver, ReturnType<typeof listBy>>> = {
@@ -263,17 +265,17 @@ export const listEventsSql: Readonly<Record<EventDriver, ReturnType<typeof listB
 export const getEventSql = statement(
   "get_event",
   `select ${VIEW}, e.data, (
-     select jsonb_agg(m || jsonb_build_object('label', t.label))
+     select jsonb_agg(m || jsonb_build_object('trigger_label', t.label))
      from jsonb_array_elements(e.misses) m
      left join app.job_triggers t on t.id = (m ->> 'trigger_id')::uuid and ${tenantIs("t.tenant_id")}) as misses
    from app.events e where ${tenantIs("e.tenant_id")} and e.id = $2`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** The first $3 firings of each event. */
 export const firingsOfEventsSql = statement(
   "firings_of_events",
-  `select f.*, t.label, d.key as definition_key, coalesce(l.state, a.outcome) as job_status
+  `select f.*, t.label as trigger_label, d.key as definition_key, coalesce(l.state, a.outcome) as job_status
    from unnest($2::uuid[]) e (id)
    cross join lateral (select f.id, f.event_id, f.trigger_id, f.outcome, f.reason, f.detail, f.job_id
      from app.trigger_firings f where ${tenantIs("f.tenant_id")} and f.event_id = e.id order by f.id limit $3) f
@@ -283,7 +285,7 @@ export const firingsOfEventsSql = statement(
    left join lateral (select outcome from app.job_attempts where l.job_id is null and job_id = f.job_id
      and ${tenantIs("tenant_id")} and outcome is not null and not superseded order by attempt_no desc limit 1) a on true
    order by f.event_id, f.id`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** The newest events with their data, for a test. */

@@ -103,7 +103,9 @@ test("an inactive definition or queue fails only its own firings", async () => {
   await database.query("update app.job_triggers set queue = 'closed' where id = $1", [noQueue]);
   const { id } = await publishEvent(make.web, scope, { name: "thing.happened" });
   const { firings } = await shown(scope, id);
-  expect(new Map(firings.map(({ trigger_id: triggerId, outcome, reason }) => [triggerId, { outcome, reason }]))).toEqual(
+  expect(
+    new Map(firings.map(({ trigger_id: triggerId, outcome, reason }) => [triggerId, { outcome, reason }])),
+  ).toEqual(
     new Map([
       [inactive, { outcome: "failed", reason: "definition-inactive" }],
       [noQueue, { outcome: "failed", reason: "queue-unknown" }],

@@ -8,7 +8,7 @@
  */
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import { mapInTurns } from "@/lib/turns";
-import type { Actor, EventReason, NewEvent, PublishedEvent, TenantScope } from "../types";
+import type { Actor, EventReason, NewEvent, Published, TenantScope } from "../types";
 import { EVENT_MAX_DEPTH, type OccurredEvent } from "./event-match.policy";
 import { eventsOfProducerSql, insertEventsSql } from "./events.sql";
 import { type FannedOut, fanOut } from "./fan-out";
@@ -34,7 +34,7 @@ export async function publishEvent(
   scope: TenantScope,
   event: NewEvent,
   options: PublishOptions = {},
-): Promise<PublishedEvent> {
+): Promise<Published> {
   const [published] = await publishEvents(db, scope, [event], { at: () => "", ...options });
   if (!published) throw new Error("publishing answered nothing");
   return published;
@@ -49,14 +49,14 @@ export async function publishEvents(
   scope: TenantScope,
   events: readonly NewEvent[],
   options: PublishOptions = {},
-): Promise<PublishedEvent[]> {
+): Promise<Published[]> {
   const { maxDepth = EVENT_MAX_DEPTH, depths, at = (index: number) => `/events/${index}` } = options;
   await mapInTurns([...events.entries()], ([index, event]) => {
     checkNewEvent(event, at(index));
     refuseReserved(event, at(index));
   });
   if (events.length === 0) return [];
-  const publish = async (tx: TenantTransaction): Promise<PublishedEvent[]> => {
+  const publish = async (tx: TenantTransaction): Promise<Published[]> => {
     const stored = await storeEvents(tx, scope, events);
     const fresh = stored.flatMap(({ occurred }) => occurred ?? []);
     const done = await fanOut(tx, scope, { events: fresh, maxDepth, depths, mayDefer: true });
@@ -123,24 +123,11 @@ function occurredOf(
   };
 }
 
-interface SummaryRow {
-  readonly id: string;
-  readonly name: string;
-  readonly producer_id: string;
-  readonly received_at: Date;
-  readonly status: "pending" | "done";
-  readonly considered_count: number;
-  readonly matched_count: number;
-  readonly started_count: number;
-  readonly reason: EventReason | null;
-  readonly job_ids: readonly string[];
-}
-
 async function tellOf(
   tx: TenantTransaction,
   { actor }: TenantScope,
   { stored, done }: { readonly stored: readonly Stored[]; readonly done: readonly FannedOut[] },
-): Promise<PublishedEvent[]> {
+): Promise<Published[]> {
   const results = new Map(done.map((one) => [one.eventId, one]));
   const earlier = await earlierOnes(tx, actor, stored);
   return stored.map(({ event, occurred }) => {
@@ -153,7 +140,19 @@ async function tellOf(
     const { considered = 0, matched = 0, started = 0, reason = null, jobIds = [] } = result ?? {};
     const { id, name, producerId, receivedAt } = occurred;
     const status = result ? "done" : "pending";
-    return { id, name, producer_id: producerId, duplicate: false, received_at: receivedAt, status, considered_count: considered, matched_count: matched, started_count: started, reason, job_ids: jobIds };
+    return {
+      id,
+      name,
+      producer_id: producerId,
+      duplicate: false,
+      received_at: receivedAt.toISOString(),
+      status,
+      considered_count: considered,
+      matched_count: matched,
+      started_count: started,
+      reason,
+      job_ids: jobIds,
+    };
   });
 }
 
@@ -162,26 +161,14 @@ async function earlierOnes(
   tx: TenantTransaction,
   actor: Actor,
   stored: readonly Stored[],
-): Promise<Map<string, PublishedEvent>> {
+): Promise<Map<string, Published>> {
   const ids = stored.flatMap(({ event, occurred }) => (occurred ? [] : (event.producerId ?? [])));
   if (ids.length === 0) return new Map();
-  const rows = await tx.run<SummaryRow>(eventsOfProducerSql, [tx.tenantId, ids, actor.kind, actor.id]);
-  return new Map(
-    rows.map((row) => [
-      row.producer_id,
-      {
-        id: row.id,
-        name: row.name,
-        producer_id: row.producer_id,
-        duplicate: true,
-        received_at: row.received_at,
-        status: row.status,
-        considered_count: row.considered_count,
-        matched_count: row.matched_count,
-        started_count: row.started_count,
-        reason: row.reason,
-        job_ids: row.job_ids,
-      },
-    ]),
-  );
+  const rows = await tx.run<Omit<Published, "duplicate"> & { readonly producer_id: string }>(eventsOfProducerSql, [
+    tx.tenantId,
+    ids,
+    actor.kind,
+    actor.id,
+  ]);
+  return new Map(rows.map((row) => [row.producer_id, { ...row, duplicate: true }]));
 }

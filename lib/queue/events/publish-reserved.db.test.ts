@@ -27,10 +27,12 @@ test("no other job and no trigger template can use the dedupe keys of triggers' 
     problems: [{ pointer: "/dedupe_key", code: "reserved" }],
   });
   const second = await publishEvent(make.web, scope, { name: "thing.happened", data: { key } });
-  expect((await firingsOf(scope, second.id)).find(({ trigger_id: triggerId }) => triggerId === squatter)).toMatchObject({
-    outcome: "failed",
-    reason: "dedupe_key",
-  });
+  expect((await firingsOf(scope, second.id)).find(({ trigger_id: triggerId }) => triggerId === squatter)).toMatchObject(
+    {
+      outcome: "failed",
+      reason: "dedupe_key",
+    },
+  );
 });
 
 test("a producer id belongs to one producer: other keys, users and jobs can use the same id", async () => {

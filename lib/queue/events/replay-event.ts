@@ -7,7 +7,7 @@ import { auditReplaySql, lockEventSql } from "./events.sql";
 import { fanOut } from "./fan-out";
 import { type StoredEventRow, toOccurred } from "./stored-event";
 
-interface EventRow extends StoredEventRow {
+interface StoredRow extends StoredEventRow {
   readonly status: "pending" | "done";
   readonly now: Date;
 }
@@ -30,7 +30,7 @@ export function replayEvent(
   }: { readonly eventId: string; readonly maxDepth?: number; readonly chainDepth?: number },
 ): Promise<ReplayedEvent> {
   return inTenant(db, scope, async (tx) => {
-    const [row] = await tx.run<EventRow>(lockEventSql, [tx.tenantId, eventId]);
+    const [row] = await tx.run<StoredRow>(lockEventSql, [tx.tenantId, eventId]);
     if (!row) throw new QueueError("not-found", "Event not found.");
     if (row.status === "pending")
       throw new QueueError("state-conflict", "The event is pending: it has not been compared with the triggers yet.");
@@ -47,7 +47,14 @@ export function replayEvent(
       requestId,
       `triggers matched: ${matched} of ${considered}, jobs started: ${started}`,
     ]);
-    return { id: row.id, considered_count: considered, matched_count: matched, started_count: started, reason, job_ids: jobIds };
+    return {
+      id: row.id,
+      considered_count: considered,
+      matched_count: matched,
+      started_count: started,
+      reason,
+      job_ids: jobIds,
+    };
   });
 }
 

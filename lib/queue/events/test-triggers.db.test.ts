@@ -53,7 +53,9 @@ test("testing many triggers with large payloads yields the event loop, up to the
   const tests = () => longestTurn(() => testTriggers(make.web, scope, { event: { name: "wide", data } }));
   await tests();
   const { result, longestMs, totalMs } = await tests();
-  expect(result.results.map(({ payload_omitted: payloadOmitted }) => payloadOmitted).lastIndexOf(false)).toBeLessThan(75);
+  expect(result.results.map(({ payload_omitted: payloadOmitted }) => payloadOmitted).lastIndexOf(false)).toBeLessThan(
+    75,
+  );
   expect(result).toMatchObject({ considered: 150, wouldStart: 150 });
   expect(longestMs).toBeLessThan(totalMs / 8);
 });

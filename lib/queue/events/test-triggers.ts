@@ -103,7 +103,10 @@ const tooMany = (): QueueError =>
     problems: [{ pointer: "/trigger_id", code: "required", detail: "is required: too many triggers listen to them" }],
   });
 
-async function candidatesOf(tx: TenantTransaction, { trigger_id: triggerId, draft }: TestRequest): Promise<Candidate[]> {
+async function candidatesOf(
+  tx: TenantTransaction,
+  { trigger_id: triggerId, draft }: TestRequest,
+): Promise<Candidate[]> {
   if (draft) return [{ listener: draftListener(draft), isStored: false }];
   const found = await listenersToTry(tx, { triggerId: triggerId ?? null, limit: LISTENERS_MAX });
   if (triggerId !== undefined && found.length === 0) throw new QueueError("not-found", "Event trigger not found.");
@@ -182,7 +185,7 @@ async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): P
   const base = {
     event_id: occurred.isStored ? occurred.event.id : null,
     event_name: occurred.event.name,
-    received_at: occurred.isStored ? occurred.event.receivedAt : null,
+    received_at: occurred.isStored ? occurred.event.receivedAt.toISOString() : null,
     trigger_id: pair.isStored ? listener.id : null,
     trigger_label: listener.label,
     parts: [],
@@ -205,7 +208,9 @@ async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): P
   if ("reason" in asked) return unrendered({ ...tried, matched, mismatch, verdict: "fail", problems });
   const { payload, dedupeKey, dedupe } = asked.job;
   const held =
-    dedupeKey === undefined ? null : { key: dedupeKey, window_seconds: dedupe?.windowSeconds ?? 0, held_by_job_id: null };
+    dedupeKey === undefined
+      ? null
+      : { key: dedupeKey, window_seconds: dedupe?.windowSeconds ?? 0, held_by_job_id: null };
   const verdict = problems.length > 0 ? ("fail" as const) : ("start" as const);
   return {
     result: { ...tried, matched, mismatch, payload, problems, verdict, dedupe: held },
@@ -259,6 +264,6 @@ async function summaryOf(events: number, results: readonly TriggerTest[]): Promi
     considered: results.length,
     matched: matched.length,
     would_start: matched.filter(({ verdict }) => verdict === "start").length,
-    results: shown,
+    data: shown,
   };
 }

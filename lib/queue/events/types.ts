@@ -20,13 +20,13 @@ export interface NewEvent {
   readonly causedByJobId?: string;
 }
 
-export interface PublishedEvent {
+export interface Published {
   readonly id: string;
   readonly name: string;
   readonly producer_id: string | null;
   /** True if an event with this producer id existed; the existing event is returned. */
   readonly duplicate: boolean;
-  readonly received_at: Date;
+  readonly received_at: string;
   /** pending: stored, and still to be compared by the leading scheduler. */
   readonly status: "pending" | "done";
   readonly considered_count: number;
@@ -38,11 +38,14 @@ export interface PublishedEvent {
 }
 
 /** The result of a replay, without earlier firings. */
-export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered_count" | "matched_count" | "started_count" | "reason" | "job_ids">;
+export type ReplayedEvent = Pick<
+  Published,
+  "id" | "considered_count" | "matched_count" | "started_count" | "reason" | "job_ids"
+>;
 
 /** A replay of an event. */
 export interface EventReplay {
-  readonly at: Date;
+  readonly at: string;
   readonly actor_kind: "user" | "api_key" | "system";
   /** An email address, or the name of an API key; null if it was deleted. */
   readonly actor: string | null;
@@ -70,7 +73,7 @@ export interface EventFiring {
   readonly job_status: JobStatus | null;
 }
 
-export interface EventView extends Omit<PublishedEvent, "duplicate" | "job_ids"> {
+export interface EventRow extends Omit<Published, "duplicate" | "job_ids"> {
   readonly source: EventSource;
   readonly correlation_id: string;
   readonly depth: number;
@@ -78,7 +81,7 @@ export interface EventView extends Omit<PublishedEvent, "duplicate" | "job_ids">
   readonly firings: readonly EventFiring[];
 }
 
-export interface EventDetail extends EventView {
+export interface Event extends EventRow {
   readonly data: unknown;
   readonly misses: readonly EventMiss[];
   /** Newest first, at most 50. */
@@ -89,7 +92,7 @@ export interface EventFilter {
   /** A whole name, or a prefix followed by `*`. */
   readonly name?: string;
   /** Inclusive. */
-  readonly since?: Date;
+  readonly since?: string;
   readonly correlation_id?: string;
   readonly caused_by_job_id?: string;
 }
@@ -116,7 +119,7 @@ export interface TestRequest {
 export interface TriggerTest {
   readonly event_id: string | null;
   readonly event_name: string;
-  readonly received_at: Date | null;
+  readonly received_at: string | null;
   readonly trigger_id: string | null;
   readonly trigger_label: string;
   readonly matched: boolean;
@@ -127,7 +130,11 @@ export interface TriggerTest {
   /** True if the payload was left out because the response would have been too large. */
   readonly payload_omitted: boolean;
   readonly problems: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
-  readonly dedupe: { readonly key: string; readonly window_seconds: number; readonly held_by_job_id: string | null } | null;
+  readonly dedupe: {
+    readonly key: string;
+    readonly window_seconds: number;
+    readonly held_by_job_id: string | null;
+  } | null;
 }
 
 export interface TriggerTests {
@@ -135,5 +142,6 @@ export interface TriggerTests {
   readonly considered: number;
   readonly matched: number;
   readonly would_start: number;
-  readonly results: readonly TriggerTest[];
+  /** The first 500 results. */
+  readonly data: readonly TriggerTest[];
 }

@@ -19,7 +19,9 @@ test("concurrent changes of one limit are both applied", async () => {
   const holder = new pg.Client({ connectionString: database.adminUrl });
   await holder.connect();
   await holder.query("begin; select 1 from app.concurrency_limits for update");
-  const both = [{ max_running: 1 }, { starts_per_second: 0.5 }].map((patch) => updateLimit(make.platform, { id, patch }));
+  const both = [{ max_running: 1 }, { starts_per_second: 0.5 }].map((patch) =>
+    updateLimit(make.platform, { id, patch }),
+  );
   const held = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   await waitFor(async () => (await database.query(held)).length === 2, { what: "both changes before the limit" });
   await holder.query("rollback");

@@ -4,38 +4,34 @@
  * (`drizzle/functions/limits.sql`).
  * Start with `createLimit`; this room only stores limits and lists them.
  */
-import type { Database, Runner } from "@/lib/db";
+import { asc, eq, sql } from "drizzle-orm";
+import { jobDefinitions, jobQueues, concurrencyLimits as limits, startBuckets, tenants } from "@/drizzle/schema";
+import { columnsOf, type Database, type Runner } from "@/lib/db";
 import { QueueError } from "../errors";
 import { findTarget } from "../target";
-import type { LimitInput, LimitScope, LimitValues, LimitView } from "../types";
-import {
-  deleteBucketsSql,
-  deleteLimitSql,
-  insertLimitSql,
-  limitByIdSql,
-  listLimitsSql,
-  lockLimitSql,
-  updateLimitSql,
-} from "./limits.sql";
+import type { Limit, LimitInput, LimitValues } from "../types";
 
-interface LimitRow {
-  id: number;
-  scope: LimitScope;
-  queue: string | null;
-  definition_key: string | null;
-  tenant: string | null;
-  max_running: number | null;
-  starts_per_second: number | null;
-  burst: number | null;
-  limited_at: Date | null;
-  limited_by: "running" | "rate" | null;
-  created_at: Date;
-  updated_at: Date;
-}
+const LISTED = 5000;
+const LIMIT = {
+  ...columnsOf(limits, "id", "max_running", "starts_per_second", "burst", "limited_at", "created_at", "updated_at"),
+  scope: sql<Limit["scope"]>`${limits.scope}`,
+  limited_by: sql<Limit["limited_by"]>`${limits.limited_by}`,
+  queue: jobQueues.name,
+  definition_key: jobDefinitions.key,
+  tenant: tenants.slug,
+};
+
+const selectLimits = ({ orm }: Runner) =>
+  orm
+    .select(LIMIT)
+    .from(limits)
+    .leftJoin(jobQueues, eq(jobQueues.id, limits.queue_id))
+    .leftJoin(jobDefinitions, eq(jobDefinitions.id, limits.definition_id))
+    .leftJoin(tenants, eq(tenants.id, limits.tenant_id));
 
 /** Lists all limits in the order of their creation. */
-export async function listLimits(db: Runner): Promise<LimitView[]> {
-  return (await db.run<LimitRow>(listLimitsSql)).map(toLimitView);
+export function listLimits(db: Runner): Promise<Limit[]> {
+  return selectLimits(db).orderBy(asc(limits.id)).limit(LISTED);
 }
 
 /**
@@ -43,12 +39,16 @@ export async function listLimits(db: Runner): Promise<LimitView[]> {
  * The limit applies to every claim that begins after the commit. Running jobs are not affected.
  * @throws QueueError limit-exists, invalid-value
  */
-export async function createLimit(db: Database, input: LimitInput): Promise<LimitView> {
+export async function createLimit(db: Database, input: LimitInput): Promise<Limit> {
   return db.transaction(async (tx) => {
     const target = await findTarget(tx, input);
-    const [row] = await tx.run<{ id: number }>(insertLimitSql, [input.scope, ...target, ...values(input)]);
-    if (!row) throw new QueueError("limit-exists", "This target has a limit already; change that one.");
-    return limitById(tx, row.id);
+    const [made] = await tx.orm
+      .insert(limits)
+      .values({ scope: input.scope, ...target, ...withBurst(input) })
+      .onConflictDoNothing({ target: [limits.tenant_id, limits.scope, limits.queue_id, limits.definition_id] })
+      .returning({ id: limits.id });
+    if (!made) throw new QueueError("limit-exists", "This target has a limit already; change that one.");
+    return limitById(tx, made.id);
   });
 }
 
@@ -56,59 +56,51 @@ export async function createLimit(db: Database, input: LimitInput): Promise<Limi
 export async function updateLimit(
   db: Database,
   { id, patch }: { readonly id: number; readonly patch: Partial<LimitValues> },
-): Promise<LimitView> {
+): Promise<Limit> {
   return db.transaction(async (tx) => {
-    const { burst, ...current } = await limitById(tx, id, { lock: true });
+    // Concurrent changes of a limit run one after the other, so none is lost.
+    await tx.orm.select({ id: limits.id }).from(limits).where(eq(limits.id, id)).for("update");
+    const { burst, max_running, starts_per_second } = await limitById(tx, id);
     // A burst that was never set follows the rate.
-    const named = burst === defaultBurst(current.starts_per_second) ? null : burst;
-    await tx.run(updateLimitSql, [id, ...values({ ...current, burst: named, ...patch })]);
+    const named = burst === defaultBurst(starts_per_second) ? null : burst;
+    const values = withBurst({ max_running, starts_per_second, burst: named, ...patch });
+    await tx.orm
+      .update(limits)
+      .set({ ...values, updated_at: sql`app.now()` })
+      .where(eq(limits.id, id));
     return limitById(tx, id);
   });
 }
 
-/** Deletes a limit. @throws QueueError not-found */
-export async function deleteLimit(db: Database, id: number): Promise<LimitView> {
+/** Deletes a limit and its tokens. @throws QueueError not-found */
+export async function deleteLimit(db: Database, id: number): Promise<Limit> {
   return db.transaction(async (tx) => {
     const limit = await limitById(tx, id);
-    await tx.run(deleteLimitSql, [id]);
-    await tx.run(deleteBucketsSql, [id]);
+    await tx.orm.delete(limits).where(eq(limits.id, id));
+    await tx.orm.delete(startBuckets).where(eq(startBuckets.limit_id, id));
     return limit;
   });
 }
 
-async function limitById(db: Runner, id: number, { lock = false } = {}): Promise<LimitView> {
-  const [row] = await db.run<LimitRow>(lock ? lockLimitSql : limitByIdSql, [id]);
-  if (!row) throw new QueueError("not-found", "Limit not found.");
-  return toLimitView(row);
+async function limitById(db: Runner, id: number): Promise<Limit> {
+  const [limit] = await selectLimits(db).where(eq(limits.id, id));
+  if (!limit) throw new QueueError("not-found", "Limit not found.");
+  return limit;
 }
 
-/** The values in the order of the columns in insertLimitSql. At least one of the two numbers is required. */
-function values({ max_running: maxRunning, starts_per_second: startsPerSecond, burst }: Partial<LimitValues>): (number | null)[] {
-  const rate = startsPerSecond ?? null;
-  if ((maxRunning ?? null) === null && rate === null) {
+/** The values of a limit. At least one of `max_running` and `starts_per_second` is required. */
+function withBurst({ max_running = null, starts_per_second = null, burst = null }: Partial<LimitValues>): LimitValues {
+  if (max_running === null && starts_per_second === null) {
     throw new QueueError("invalid-value", "The limit has no bound.", {
       problems: [{ pointer: "/max_running", code: "required", detail: "is required, or starts_per_second" }],
     });
   }
-  return [maxRunning ?? null, rate, rate === null ? null : (burst ?? defaultBurst(rate))];
+  return {
+    max_running,
+    starts_per_second,
+    burst: starts_per_second === null ? null : (burst ?? defaultBurst(starts_per_second)),
+  };
 }
 
 /** Without a burst, one second's worth of starts may begin at once. */
 const defaultBurst = (rate: number | null): number | null => (rate === null ? null : Math.max(1, Math.ceil(rate)));
-
-function toLimitView(row: LimitRow): LimitView {
-  return {
-    id: row.id,
-    scope: row.scope,
-    queue: row.queue,
-    definition_key: row.definition_key,
-    tenant: row.tenant,
-    max_running: row.max_running,
-    starts_per_second: row.starts_per_second,
-    burst: row.burst,
-    limited_at: row.limited_at,
-    limited_by: row.limited_by,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
-}

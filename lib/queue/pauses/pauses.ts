@@ -4,27 +4,43 @@
  * SQL (`app.is_paused`, `notPaused` in `pauses.sql.ts`).
  * Start with `pause` and `endPause`.
  */
+import { and, desc, eq, gt, isNull, ne, or, sql } from "drizzle-orm";
+import { jobDefinitions, jobQueues, pauses, tenants } from "@/drizzle/schema";
 import type { Database, Runner } from "@/lib/db";
 import { QueueError } from "../errors";
 import { findTarget } from "../target";
-import type { Actor, PauseInput, PauseScope, PauseView } from "../types";
-import { endPauseSql, listPausesSql, pauseByIdSql, setPauseSql } from "./pauses.sql";
+import type { Actor, Pause, PauseInput, PauseScope } from "../types";
 
-interface PauseRow {
-  id: string;
-  scope: PauseScope;
-  queue: string | null;
-  definition_key: string | null;
-  tenant: string | null;
-  reason: string;
-  paused_at: Date;
-  paused_until: Date | null;
-  paused_by: string | null;
-}
+const LISTED = 1000;
+const PAUSE = {
+  id: pauses.id,
+  scope: sql<PauseScope>`${pauses.scope}`,
+  queue: jobQueues.name,
+  definition_key: jobDefinitions.key,
+  tenant: tenants.slug,
+  reason: pauses.reason,
+  since: pauses.paused_at,
+  until: pauses.paused_until,
+  paused_by: pauses.paused_by,
+};
+
+/** True for an active pause. A suspension is no pause: it begins and ends with the tenant's status. */
+export const isActivePause = and(
+  or(isNull(pauses.paused_until), gt(pauses.paused_until, sql`app.now()`)),
+  ne(pauses.scope, "suspension"),
+);
+
+const selectPauses = ({ orm }: Runner) =>
+  orm
+    .select(PAUSE)
+    .from(pauses)
+    .leftJoin(jobQueues, eq(jobQueues.id, pauses.queue_id))
+    .leftJoin(jobDefinitions, eq(jobDefinitions.id, pauses.definition_id))
+    .leftJoin(tenants, eq(tenants.id, pauses.tenant_id));
 
 /** Lists the active pauses, newest first. */
-export async function listPauses(db: Runner): Promise<PauseView[]> {
-  return (await db.run<PauseRow>(listPausesSql)).map(toPauseView);
+export function listPauses(db: Runner): Promise<Pause[]> {
+  return selectPauses(db).where(isActivePause).orderBy(desc(pauses.paused_at), desc(pauses.id)).limit(LISTED);
 }
 
 /**
@@ -33,45 +49,48 @@ export async function listPauses(db: Runner): Promise<PauseView[]> {
  * A target that is already paused gets the new reason and end. A pause with an end expires by itself.
  * @throws QueueError invalid-value for a target that does not exist, or an end that is not in the future
  */
-export async function pause(db: Database, actor: Actor, input: PauseInput): Promise<PauseView> {
+export async function pause(db: Database, actor: Actor, input: PauseInput): Promise<Pause> {
   return db.transaction(async (tx) => {
     const target = await findTarget(tx, input);
-    const values = [input.reason, input.until ?? null, actor.userId];
-    const [row] = await tx.run<{ id: string }>(setPauseSql, [input.scope, ...target, ...values]);
-    const [paused] = await tx.run<PauseRow>(pauseByIdSql, [row?.id]);
-    if (!paused) throw new Error("the pause that was just made is not there");
-    if (paused.paused_until !== null && paused.paused_until <= paused.paused_at) {
-      throw pastEnd();
-    }
-    return toPauseView(paused);
+    const set = { reason: input.reason, paused_until: input.until ?? null, paused_by: actor.userId };
+    const [made] = await tx.orm
+      .insert(pauses)
+      .values({ scope: input.scope, ...target, ...set })
+      .onConflictDoUpdate({
+        target: [pauses.tenant_id, pauses.scope, pauses.queue_id, pauses.definition_id],
+        set: { ...set, paused_at: sql`app.now()` },
+      })
+      .returning({
+        id: pauses.id,
+        is_past: sql<boolean>`coalesce(${pauses.paused_until} <= ${pauses.paused_at}, false)`,
+      });
+    if (!made || made.is_past) throw pastEnd();
+    return pauseById(tx, made.id);
   });
 }
 
 /** Ends a pause; its jobs may start again. @throws QueueError not-found, also for a pause whose end has passed */
-export async function endPause(db: Database, pauseId: string): Promise<PauseView> {
+export async function endPause(db: Database, pauseId: string): Promise<Pause> {
   return db.transaction(async (tx) => {
-    const [paused] = await tx.run<PauseRow>(pauseByIdSql, [pauseId]);
-    const ended = await tx.run(endPauseSql, [pauseId]);
-    if (!paused || ended.length === 0) throw new QueueError("not-found", "Pause not found.");
-    return toPauseView(paused);
+    const paused = await pauseById(tx, pauseId);
+    const ended = await tx.orm
+      .delete(pauses)
+      .where(and(eq(pauses.id, pauseId), isActivePause))
+      .returning({ id: pauses.id });
+    if (ended.length === 0) throw notThere();
+    return paused;
   });
 }
+
+async function pauseById(db: Runner, id: string): Promise<Pause> {
+  const [paused] = await selectPauses(db).where(eq(pauses.id, id));
+  if (!paused) throw notThere();
+  return paused;
+}
+
+const notThere = (): QueueError => new QueueError("not-found", "Pause not found.");
 
 const pastEnd = (): QueueError =>
   new QueueError("invalid-value", "The pause is not valid.", {
     problems: [{ pointer: "/until", code: "past", detail: "must be in the future" }],
   });
-
-function toPauseView(row: PauseRow): PauseView {
-  return {
-    id: row.id,
-    scope: row.scope,
-    queue: row.queue,
-    definition_key: row.definition_key,
-    tenant: row.tenant,
-    reason: row.reason,
-    since: row.paused_at,
-    until: row.paused_until,
-    paused_by: row.paused_by,
-  };
-}

@@ -4,62 +4,37 @@
  * types.ts also has the shapes of pauses, limits and workers.
  * Start with `createQueue` and `listQueues`.
  */
-import type { Database, Runner, TenantTransaction } from "@/lib/db";
+import { and, asc, eq, or, type SQL, sql } from "drizzle-orm";
+import { jobQueues, pauses } from "@/drizzle/schema";
+import { columnsOf, type Database, type Runner, type TenantTransaction } from "@/lib/db";
 import { QueueError } from "../errors";
+import { isActivePause } from "../pauses/pauses";
 import { inTenant } from "../read/get-job";
-import type { PauseScope, QueueInput, QueuePatch, QueueView, TenantScope } from "../types";
-import { insertQueueSql, listQueueSettingsSql, lockQueueSql, updateQueueSql } from "./queues.sql";
+import type { PauseScope, Queue, QueueInput, QueuePatch, TenantScope } from "../types";
 
-interface QueueRow {
-  id: number;
-  name: string;
-  description: string;
-  default_priority: number;
-  timeout_seconds: number | null;
-  max_attempts: number | null;
-  retry_delay_seconds: number | null;
-  retry_multiplier: number | null;
-  weight: number;
-  is_active: boolean;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-  pause: { scope: PauseScope; reason: string; since: string; until: string | null } | null;
-}
-
-const DEFAULTS = {
-  description: "",
-  defaultPriority: 100,
-  timeoutSeconds: null,
-  maxAttempts: null,
-  retryDelaySeconds: null,
-  retryMultiplier: null,
-  weight: 1,
-  isActive: true,
-} as const;
+const LISTED = 1000;
+const QUEUE = {
+  ...columnsOf(jobQueues, "id", "name", "description", "default_priority", "timeout_seconds", "max_attempts"),
+  ...columnsOf(jobQueues, "retry_delay_seconds", "retry_multiplier", "weight", "is_active", "created_at", "updated_at"),
+};
 
 /** Lists all queues by name, with their active pause. */
-export async function listQueues(db: Runner): Promise<QueueView[]> {
-  return (await db.run<QueueRow>(listQueueSettingsSql, [null])).map(toQueueView);
-}
+export const listQueues = (db: Runner): Promise<Queue[]> => read(db, {});
 
 /** Lists the queues that accept jobs, from the view of one tenant: its own pause also counts. */
 export function listTenantQueues(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
-): Promise<QueueView[]> {
-  return inTenant(db, scope, async (tx) => {
-    const rows = await tx.run<QueueRow>(listQueueSettingsSql, [scope.tenantId]);
-    return rows.filter((row) => row.is_active).map(toQueueView);
-  });
+): Promise<Queue[]> {
+  return inTenant(db, scope, (tx) => read(tx, { of: eq(jobQueues.is_active, true), tenantId: scope.tenantId }));
 }
 
 /** Creates a queue. @throws QueueError queue-exists */
-export async function createQueue(db: Database, input: QueueInput): Promise<QueueView> {
+export async function createQueue(db: Database, input: QueueInput): Promise<Queue> {
   return db.transaction(async (tx) => {
-    const [row] = await tx.run<{ id: number }>(insertQueueSql, values(input.name, { ...DEFAULTS, ...input }));
-    if (!row) throw new QueueError("queue-exists", "A queue with this name exists.");
-    return queueById(tx, row.id);
+    const [made] = await tx.orm.insert(jobQueues).values(input).onConflictDoNothing().returning({ id: jobQueues.id });
+    if (!made) throw new QueueError("queue-exists", "A queue with this name exists.");
+    return queueById(tx, made.id);
   });
 }
 
@@ -67,55 +42,51 @@ export async function createQueue(db: Database, input: QueueInput): Promise<Queu
 export async function updateQueue(
   db: Database,
   { id, patch }: { readonly id: number; readonly patch: QueuePatch },
-): Promise<QueueView> {
+): Promise<Queue> {
   return db.transaction(async (tx) => {
-    const current = await queueById(tx, id);
-    await tx.run(updateQueueSql, values(current.name, { ...current, ...patch }));
+    await tx.orm
+      .update(jobQueues)
+      .set({ ...patch, version: sql`${jobQueues.version} + 1`, updated_at: sql`app.now()` })
+      .where(eq(jobQueues.id, id));
     return queueById(tx, id);
   });
 }
 
-async function queueById(db: Runner, id: number): Promise<QueueView> {
-  const [row] = await db.run<QueueRow>(lockQueueSql, [id]);
-  if (!row) throw new QueueError("not-found", "Queue not found.");
-  return toQueueView(row);
+async function queueById(db: Runner, id: number): Promise<Queue> {
+  const [queue] = await read(db, { of: eq(jobQueues.id, id) });
+  if (!queue) throw new QueueError("not-found", "Queue not found.");
+  return queue;
 }
 
-/** The values in the order of the columns in insertQueueSql. */
-function values(name: string, queue: Required<Omit<QueueInput, "name">>): unknown[] {
-  return [
-    name,
-    queue.description,
-    queue.default_priority,
-    queue.timeout_seconds,
-    queue.max_attempts,
-    queue.retry_delay_seconds,
-    queue.retry_multiplier,
-    queue.weight,
-    queue.is_active,
-  ];
-}
-
-function toQueueView(row: QueueRow): QueueView {
-  const { pause } = row;
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    default_priority: row.default_priority,
-    timeout_seconds: row.timeout_seconds,
-    max_attempts: row.max_attempts,
-    retry_delay_seconds: row.retry_delay_seconds,
-    retry_multiplier: row.retry_multiplier,
-    weight: row.weight,
-    is_active: row.is_active,
-    pause: pause && {
-      scope: pause.scope,
-      reason: pause.reason,
-      since: new Date(pause.since),
-      until: pause.until === null ? null : new Date(pause.until),
-    },
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
+/** Reads queues, each with the pause that keeps its jobs from starting. A tenant's own pause counts for that tenant. */
+async function read({ orm }: Runner, { of, tenantId }: { of?: SQL; tenantId?: string }): Promise<Queue[]> {
+  const applies = or(
+    eq(pauses.scope, "all"),
+    eq(pauses.queue_id, jobQueues.id),
+    tenantId === undefined ? undefined : eq(pauses.tenant_id, tenantId),
+  );
+  const active = orm
+    .select({ scope: pauses.scope, reason: pauses.reason, since: pauses.paused_at, until: pauses.paused_until })
+    .from(pauses)
+    .where(and(isActivePause, applies))
+    .orderBy(sql`${pauses.scope} <> 'all'`, sql`${pauses.scope} <> 'tenant'`)
+    .limit(1)
+    .as("active");
+  const rows = await orm
+    .select({
+      queue: QUEUE,
+      pause: {
+        scope: sql<PauseScope>`${active.scope}`,
+        reason: active.reason,
+        since: active.since,
+        until: active.until,
+      },
+    })
+    .from(jobQueues)
+    .leftJoinLateral(active, sql`true`)
+    .where(of)
+    .orderBy(asc(jobQueues.name))
+    .limit(LISTED);
+  // A queue that is not paused has nulls here.
+  return rows.map(({ queue, pause }) => ({ ...queue, pause: pause?.scope ? pause : null }));
 }

@@ -16,18 +16,18 @@ export interface QueueSettings {
   readonly is_active: boolean;
 }
 
-export interface QueueView extends QueueSettings {
+export interface Queue extends QueueSettings {
   readonly id: number;
   readonly name: string;
   /** The pause that keeps its jobs from starting. */
   readonly pause: {
     readonly scope: PauseScope;
     readonly reason: string;
-    readonly since: Date;
-    readonly until: Date | null;
+    readonly since: string;
+    readonly until: string | null;
   } | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+  readonly created_at: string;
+  readonly updated_at: string;
 }
 
 export type QueueInput = { readonly name: string } & Partial<QueueSettings>;
@@ -44,10 +44,10 @@ export interface PauseInput {
   /** Id or slug. */
   readonly tenant?: string;
   readonly reason: string;
-  readonly until?: Date;
+  readonly until?: string;
 }
 
-export interface PauseView {
+export interface Pause {
   readonly id: string;
   readonly scope: PauseScope;
   readonly queue: string | null;
@@ -55,8 +55,8 @@ export interface PauseView {
   /** Slug. */
   readonly tenant: string | null;
   readonly reason: string;
-  readonly since: Date;
-  readonly until: Date | null;
+  readonly since: string;
+  readonly until: string | null;
   readonly paused_by: string | null;
 }
 
@@ -77,7 +77,7 @@ export type LimitInput = {
   readonly tenant?: string;
 } & Partial<LimitValues>;
 
-export interface LimitView extends LimitValues {
+export interface Limit extends LimitValues {
   readonly id: number;
   readonly scope: LimitScope;
   readonly queue: string | null;
@@ -85,13 +85,13 @@ export interface LimitView extends LimitValues {
   /** Slug. */
   readonly tenant: string | null;
   /** When the limit last kept ready jobs from starting, to the second, and which of its numbers did. */
-  readonly limited_at: Date | null;
+  readonly limited_at: string | null;
   readonly limited_by: "running" | "rate" | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+  readonly created_at: string;
+  readonly updated_at: string;
 }
 
-export interface WorkerView {
+export interface Worker {
   readonly worker_id: string;
   readonly hostname: string;
   readonly pid: number;
@@ -102,8 +102,8 @@ export interface WorkerView {
   readonly capacity: number;
   readonly running_count: number;
   readonly status: WorkerStatus;
-  readonly started_at: Date;
-  readonly last_seen_at: Date;
+  readonly started_at: string;
+  readonly last_seen_at: string;
   readonly age_seconds: number;
   readonly health_port: number | null;
   readonly isolation: string;

@@ -1,7 +1,7 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { statement, tenantIs } from "@/lib/db";
 import { countArtifactsSql } from "../artifacts/artifacts.sql";
-import type { JobView, TenantScope } from "../types";
+import type { JobRow, TenantScope } from "../types";
 import { getFeedRows, inTenant } from "./get-job";
 
 const NEWEST = 200;
@@ -10,7 +10,7 @@ const NEWEST = 200;
 export type FeedPosition = ReadonlyMap<string, string>;
 
 export interface ChangedJobs {
-  readonly changed: readonly JobView[];
+  readonly changed: readonly JobRow[];
   readonly position: FeedPosition;
 }
 
@@ -53,7 +53,7 @@ export function changedJobs(
 async function artifactsOfRunning(
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
-  jobs: readonly JobView[],
+  jobs: readonly JobRow[],
 ): Promise<ReadonlyMap<string, number>> {
   const running = jobs.filter(({ status }) => status === "running").map(({ id }) => id);
   if (running.length === 0) return new Map();
@@ -61,15 +61,15 @@ async function artifactsOfRunning(
   return new Map(rows.map(({ job_id, n }) => [job_id, n]));
 }
 
-function fingerprint(job: JobView, artifacts: number): string {
+function fingerprint(job: JobRow, artifacts: number): string {
   return [
     job.status,
     job.run_no,
     job.attempt_count,
     job.progress?.percent,
     job.progress?.message,
-    job.cancel_requested_at?.getTime(),
-    job.scheduled_for.getTime(),
+    job.cancel_requested_at,
+    job.scheduled_for,
     job.priority,
     job.claimed_by_worker,
     job.wait_reason?.code,

@@ -6,9 +6,9 @@
  * explains why a job waits.
  */
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
-import type { JobView, TenantScope } from "../types";
+import type { Job, JobRow, TenantScope } from "../types";
 import { getJobSql, jobsByIdSql } from "./read-jobs.sql";
-import { type JobViewRow, toJobView } from "./view";
+import { type JobRead, toJob } from "./view";
 import { readWaitFacts } from "./wait-facts";
 
 /** Runs a read in its tenant's transaction. Joins the caller's transaction if there is one. */
@@ -25,9 +25,9 @@ export function getJob(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
   jobId: string,
-): Promise<JobView | null> {
+): Promise<Job | null> {
   return inTenant(db, scope, async (tx) => {
-    const rows = await tx.run<JobViewRow>(getJobSql, [scope.tenantId, jobId]);
+    const rows = await tx.run<JobRead<Job>>(getJobSql, [scope.tenantId, jobId]);
     return (await withReasons(tx, scope, rows))[0] ?? null;
   });
 }
@@ -40,7 +40,7 @@ export async function getJobRows(
   tx: TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
   ids: readonly string[],
-): Promise<JobView[]> {
+): Promise<JobRow[]> {
   return withReasons(tx, scope, await readRows(tx, scope, ids));
 }
 
@@ -52,21 +52,21 @@ export async function getFeedRows(
   tx: TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
   ids: readonly string[],
-): Promise<JobView[]> {
-  return (await readRows(tx, scope, ids)).map((row) => toJobView(row));
+): Promise<JobRow[]> {
+  return (await readRows(tx, scope, ids)).map((row) => toJob(row));
 }
 
 const readRows = async (
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
   ids: readonly string[],
-): Promise<JobViewRow[]> => (ids.length === 0 ? [] : tx.run<JobViewRow>(jobsByIdSql, [tenantId, ids]));
+): Promise<JobRead[]> => (ids.length === 0 ? [] : tx.run<JobRead>(jobsByIdSql, [tenantId, ids]));
 
-async function withReasons(
+async function withReasons<J extends JobRow | Job>(
   tx: TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
-  rows: readonly JobViewRow[],
-): Promise<JobView[]> {
+  rows: readonly JobRead<J>[],
+): Promise<J[]> {
   const facts = await readWaitFacts(tx, scope, rows);
-  return rows.map((row) => toJobView(row, facts.get(row.id)));
+  return rows.map((row) => toJob(row, facts.get(row.id)));
 }

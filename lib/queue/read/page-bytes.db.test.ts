@@ -58,7 +58,9 @@ test.each([
        and ($3::text is null or stream = $3) order by attempt_no, seq`,
       [id, "attempt" in filter ? filter.attempt : null, "stream" in filter ? filter.stream : null],
     );
-    expect(pages.flat().map(({ attempt_no: attemptNo, seq }) => `${attemptNo}:${seq}`)).toEqual(stored.map(({ at }) => at));
+    expect(pages.flat().map(({ attempt_no: attemptNo, seq }) => `${attemptNo}:${seq}`)).toEqual(
+      stored.map(({ at }) => at),
+    );
     expect(pages.length).toBeGreaterThan(2);
   },
 );
@@ -91,10 +93,16 @@ test("a page of attempts has at most 512 KiB of texts, and the pages contain eve
   for (const tails of [true, false]) {
     const pages = await readAll(async (last: { readonly attempt_no: number } | undefined) => {
       const rows = (await listAttempts(make.web, scope, id, { limit: 20, tails, beforeNo: last?.attempt_no })) ?? [];
-      const texts = rows.flatMap(({ error_text: errorText, stdout_tail: stdoutTail, stderr_tail: stderrTail }) => [errorText, stdoutTail, stderrTail]);
+      const texts = rows.flatMap(({ error_text: errorText, stdout_tail: stdoutTail, stderr_tail: stderrTail }) => [
+        errorText,
+        stdoutTail,
+        stderrTail,
+      ]);
       return { rows, bytes: bytesOf(texts), hasMore: rows.at(-1)?.has_older === true };
     });
-    expect(pages.flat().map(({ attempt_no: attemptNo }) => attemptNo)).toEqual([14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    expect(pages.flat().map(({ attempt_no: attemptNo }) => attemptNo)).toEqual([
+      14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2,
+    ]);
     expect(pages.map((page) => page.length)).toEqual(tails ? [4, 3, 1, 1, 3, 1] : [13]);
   }
 });

@@ -68,13 +68,13 @@ const JOINS = `
 export const getJobSql = statement(
   "get_job",
   `select ${ROW}, ${DETAIL} from app.jobs j ${JOINS} where ${tenantIs("j.tenant_id")} and j.id = $2`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 export const jobsByIdSql = statement(
   "jobs_by_id",
   `select ${ROW} from app.jobs j ${JOINS} where ${tenantIs("j.tenant_id")} and j.id = any ($2::uuid[]) order by j.id desc`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** The newest edited retry of each of the jobs $2 that has one. */
@@ -83,7 +83,7 @@ export const newestRetriesSql = statement(
   `select x.job_id, x.retried_by_id from (
      select u.job_id, ${newestRetry("u.job_id")} as retried_by_id from unnest($2::uuid[]) u (job_id)) x
    where x.retried_by_id is not null`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /**
@@ -122,7 +122,7 @@ export const placesInLanesSql = statement(
    select a.job_id, jsonb_build_object('ahead', k.total - width_bucket(-a.sort_key, k.negated), 'total', k.total,
      'limit', h."limit") as place
    from asked a join keys k on k.lane_no = a.lane_no join held h on h.lane_no = a.lane_no`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /**
@@ -149,7 +149,7 @@ export const listAttemptsSql = statement(
      and ($4::bigint is null or l.lease_no < $4)
    order by 2 desc limit $3::int + 1) t window latest as (order by t.attempt_no desc)) p
    where p.place <= $3 and (p.place = 1 or p.bytes <= $6) order by p.attempt_no desc`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /**
@@ -168,7 +168,7 @@ export const readLogsSql = statement(
        order by attempt_no, seq limit $7::int + 1) g
      window read as (order by attempt_no, seq)) p
    where place <= $7 and (place = 1 or bytes <= $8) order by attempt_no, seq`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /**
@@ -212,5 +212,5 @@ export const summarySql = statement(
      (select greatest(extract(epoch from app.now() - least(front.first, oldest.first)), 0)::float8
       from front, oldest where coalesce(front.first, oldest.first) is not null) as oldest_queued_age_seconds
    from live, running, held`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );

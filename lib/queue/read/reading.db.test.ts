@@ -126,7 +126,11 @@ describe("reading", () => {
     for (let beforeNo: number | undefined; ; ) {
       const page = (await listAttempts(make.web, own, claimed.jobId, { limit: 97, beforeNo })) ?? [];
       expect(page.length).toBeLessThanOrEqual(97);
-      expect(page.every(({ stdout_tail: stdoutTail, stderr_tail: stderrTail }) => stdoutTail === null && stderrTail === null)).toBe(true);
+      expect(
+        page.every(
+          ({ stdout_tail: stdoutTail, stderr_tail: stderrTail }) => stdoutTail === null && stderrTail === null,
+        ),
+      ).toBe(true);
       seen.push(...page.map(({ attempt_no: attemptNo }) => attemptNo));
       beforeNo = page.at(-1)?.attempt_no;
       if (page.length < 97) break;

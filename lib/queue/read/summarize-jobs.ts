@@ -10,7 +10,7 @@ interface SummaryRow {
   running: number;
   blocked: number;
   paused: number;
-  as_of: Date;
+  as_of: string;
   oldest_queued_age_seconds: number | null;
 }
 

@@ -3,15 +3,17 @@ import type { AttemptStatus, LogLevel, LogStream } from "../states";
 
 export type { LogLevel, LogStream } from "../states";
 
-export interface AttemptView {
+export interface Attempt {
+  /** The job id and the attempt's number. */
+  readonly id: string;
   readonly job_id: string;
   readonly attempt_no: number;
   readonly run_no: number;
   readonly status: AttemptStatus | "running";
   readonly worker_id: string;
-  readonly claimed_at: Date;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
+  readonly claimed_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
   readonly duration_ms: number | null;
   readonly pid: number | null;
   readonly exit_code: number | null;
@@ -26,48 +28,46 @@ export interface AttemptView {
   /** CPU time of the command's processes; null if it was not measured. */
   readonly cpu_ms: number | null;
   readonly peak_rss_bytes: number | null;
-  readonly retry_at: Date | null;
+  readonly retry_at: string | null;
   /** The last reported progress; 100 % if the attempt succeeded. */
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
-  /** True if the job has attempts before this one. */
-  readonly has_older: boolean;
 }
 
-export interface LogLine {
+export interface LogEntry {
   readonly attempt_no: number;
   readonly seq: number;
   readonly stream: LogStream;
   readonly level: LogLevel | null;
-  readonly at: Date;
+  readonly at: string;
   readonly body: string;
   readonly context: unknown;
 }
 
-export interface LogPage {
-  readonly lines: readonly LogLine[];
+export interface OutputPage {
+  readonly lines: readonly LogEntry[];
   readonly hasMore: boolean;
   readonly running: boolean;
 }
 
 export interface StepsPage {
-  readonly steps: readonly StepView[];
+  readonly steps: readonly Step[];
   readonly hasMore: boolean;
 }
 
 /** A step that an attempt has completed. */
-export interface StepView {
+export interface Step {
   readonly name: string;
   readonly run_no: number;
   readonly attempt_no: number;
-  readonly created_at: Date;
+  readonly created_at: string;
   readonly result_bytes: number;
-  /** The result; null also if it is too large to be shown (`isShown` false). */
+  /** The result; null also if it is too large to be shown (`result_omitted` true). */
   readonly result: unknown;
-  readonly is_shown: boolean;
+  readonly result_omitted: boolean;
 }
 
 /** A file that an attempt stored. */
-export interface ArtifactView {
+export interface Artifact {
   readonly id: string;
   readonly job_id: string;
   readonly run_no: number;
@@ -76,9 +76,8 @@ export interface ArtifactView {
   readonly content_type: string;
   /** Bytes. */
   readonly size: number;
-  readonly chunks: number;
   /** Hexadecimal. */
   readonly sha256: string;
   /** When the artifact was completed. */
-  readonly created_at: Date;
+  readonly created_at: string;
 }

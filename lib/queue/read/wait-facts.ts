@@ -2,8 +2,10 @@ import type { TenantTransaction } from "@/lib/db";
 import { pendingParentsSql } from "../dependencies/dependencies.sql";
 import type { TenantScope } from "../types";
 import { placesInLanesSql } from "./read-jobs.sql";
-import type { JobViewRow } from "./view";
+import type { JobRead } from "./view";
 import type { MoreFacts, PlaceInLane } from "./wait-reason.policy";
+
+type Waiting = Pick<JobRead, "id" | "status" | "is_future" | "lane_no" | "sort_key">;
 
 /**
  * Reads why the given jobs wait: the position in the lane and the limit for ready jobs, the parents for blocked ones.
@@ -12,7 +14,7 @@ import type { MoreFacts, PlaceInLane } from "./wait-reason.policy";
 export async function readWaitFacts(
   tx: TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
-  rows: readonly JobViewRow[],
+  rows: readonly Waiting[],
 ): Promise<ReadonlyMap<string, MoreFacts>> {
   const ready = rows.filter((row) => row.status === "queued" && row.is_future === false && row.lane_no !== null);
   const blocked = rows.filter((row) => row.status === "blocked").map((row) => row.id);
@@ -29,7 +31,7 @@ export async function readWaitFacts(
 async function readPlaces(
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
-  ready: readonly JobViewRow[],
+  ready: readonly Waiting[],
 ): Promise<{ job_id: string; place: PlaceInLane }[]> {
   if (ready.length === 0) return [];
   return tx.run(placesInLanesSql, [

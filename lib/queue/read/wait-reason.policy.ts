@@ -8,10 +8,10 @@ export interface WaitFacts {
   /** True if the last attempt asked to be run later. */
   readonly isPutOff?: boolean;
   readonly attemptsSpent: number;
-  readonly until: Date;
+  readonly until: string;
   readonly hasWorker: boolean;
   /** The pause or suspension that keeps the job from starting. */
-  readonly pause: { readonly scope: HoldScope; readonly reason: string; readonly until: Date | null } | null;
+  readonly pause: { readonly scope: HoldScope; readonly reason: string; readonly until: string | null } | null;
   /** The first of the job's blocking parents, and their number; left out in feeds. */
   readonly blockedBy?: { readonly first: readonly Blocker[]; readonly count: number };
   /** The job's position in its lane; left out in feeds. */

@@ -53,7 +53,9 @@ test("a list shows the same wait reason as the job's own page, for every reason"
   expect(jobs).toHaveLength(made.length);
   // Read at the same time, because a limit is only named for a few seconds after it limited a job.
   const alone = await Promise.all(jobs.map(({ id }) => waitReasonOf(own, id)));
-  expect(jobs.map(({ id, wait_reason: waitReason }) => [id, waitReason])).toEqual(jobs.map(({ id }, n) => [id, alone[n]]));
+  expect(jobs.map(({ id, wait_reason: waitReason }) => [id, waitReason])).toEqual(
+    jobs.map(({ id }, n) => [id, alone[n]]),
+  );
   const codes = new Set(jobs.map((job) => job.wait_reason?.code));
   for (const code of ["at_limit", "rate_limited", "position", "no_worker", "paused", "scheduled", "blocked"] as const)
     expect(codes, code).toContain(code);

@@ -20,7 +20,10 @@ const CLASS_BOUNDS: Bounds = {
 };
 
 /** Rejects retry settings out of bounds. @throws QueueError invalid-value, with pointers */
-export function checkRetry({ retry, retry_classes: retryClasses }: Pick<DefinitionPatch, "retry" | "retry_classes">): void {
+export function checkRetry({
+  retry,
+  retry_classes: retryClasses,
+}: Pick<DefinitionPatch, "retry" | "retry_classes">): void {
   const problems = [
     ...numberProblems(retry ?? {}, "/retry", RETRY_BOUNDS),
     ...Object.entries(retryClasses ?? {}).flatMap(([name, policy]) => classProblems(name, policy)),

@@ -204,11 +204,10 @@ function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): 
     schedule_type: row.schedule_type,
     cron_expr: row.cron_expr,
     interval_ms: row.interval_ms,
-    anchor_at: row.anchor_at,
-    once_at: row.once_at,
+    anchor_at: row.anchor_at?.toISOString(),
+    once_at: row.once_at?.toISOString(),
     timezone: row.timezone,
-    dst_gap: row.dst_gap,
-    dst_overlap: row.dst_overlap,
+    dst_policy: { gap: row.dst_gap, overlap: row.dst_overlap },
   });
   if (!rule) return abandoned(trigger, problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; "));
   const payload = payloadOf(row);

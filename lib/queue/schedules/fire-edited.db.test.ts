@@ -136,7 +136,12 @@ describe("an instant that is due during an edit fires, or has a firing with the 
   ];
   test.each(edits)("%s", async (_, patch, next) => {
     await clock("2026-03-02T08:59:30Z");
-    const { id } = await create({ cron_expr: "* * * * *", catch_up: "all", catch_up_limit: 5, payload_template: { v: 1 } });
+    const { id } = await create({
+      cron_expr: "* * * * *",
+      catch_up: "all",
+      catch_up_limit: 5,
+      payload_template: { v: 1 },
+    });
     await clock("2026-03-02T09:00:20Z");
     await change(id, { ...patch, payload_template: { v: 2 } });
     if (patch.is_enabled === false) await change(id, { is_enabled: true });

@@ -39,11 +39,12 @@ export interface ScheduleFields {
   readonly schedule_type?: string | null;
   readonly cron_expr?: string | null;
   readonly interval_ms?: number | null;
-  readonly anchor_at?: Date | null;
-  readonly once_at?: Date | null;
+  /** RFC 3339. */
+  readonly anchor_at?: string | null | undefined;
+  /** RFC 3339. */
+  readonly once_at?: string | null | undefined;
   readonly timezone?: string | null;
-  readonly dst_gap?: string | null;
-  readonly dst_overlap?: string | null;
+  readonly dst_policy?: { readonly gap?: string | null; readonly overlap?: string | null } | null;
 }
 
 /** One due moment of a schedule. */

@@ -1,21 +1,13 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { getJob, inTenant } from "../read/get-job";
 import { PAGE_BYTES } from "../read/page-bytes";
-import type { StepsPage, TenantScope } from "../types";
+import type { Step, StepsPage, TenantScope } from "../types";
 import { listStepsSql } from "./steps.sql";
 
 const SHOWN_BYTES = 16 * 1024;
 const PAGE_SIZE = 1000;
 
-interface StepRow {
-  run_no: number;
-  name: string;
-  attempt_no: number;
-  created_at: Date;
-  result_bytes: number;
-  result: unknown;
-  found: number;
-}
+type StepRow = Omit<Step, "result_omitted"> & { readonly found: number };
 
 interface StepPosition {
   readonly run_no: number;
@@ -37,15 +29,7 @@ export function listSteps(
     const which = [scope.tenantId, jobId, SHOWN_BYTES, ...position, PAGE_SIZE, PAGE_BYTES];
     const rows = await tx.run<StepRow>(listStepsSql, which);
     if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
-    const steps = rows.map((row) => ({
-      name: row.name,
-      run_no: row.run_no,
-      attempt_no: Number(row.attempt_no),
-      created_at: row.created_at,
-      result_bytes: row.result_bytes,
-      result: row.result,
-      is_shown: row.result_bytes <= SHOWN_BYTES,
-    }));
+    const steps = rows.map(({ found: _found, ...row }) => ({ ...row, result_omitted: row.result_bytes > SHOWN_BYTES }));
     return { steps, hasMore: rows.length < (rows[0]?.found ?? 0) };
   });
 }

@@ -31,7 +31,7 @@ export const storeStepSql = statement(
  */
 export const listStepsSql = statement(
   "list_steps",
-  `select run_no, name, attempt_no, created_at, result_bytes, case when result_bytes <= $3 then result end as result, found
+  `select run_no, name, attempt_no::float8 as attempt_no, created_at, result_bytes, case when result_bytes <= $3 then result end as result, found
    from (
      select s.*, count(*) over ()::int as found, row_number() over done as place,
        sum(octet_length(name) + case when result_bytes <= $3 then result_bytes else 0 end) over done as bytes
@@ -44,5 +44,5 @@ export const listStepsSql = statement(
        order by run_no desc, created_at, name limit $6::int + 1) s
      window done as (order by run_no desc, created_at, name)) p
    where place <= $6 and (place = 1 or bytes <= $7) order by run_no desc, created_at, name`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );

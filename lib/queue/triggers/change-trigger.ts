@@ -36,7 +36,7 @@ import {
   type TriggerSurroundings,
 } from "./trigger-settings.policy";
 import { deleteTriggerSql, updateTriggerSql } from "./triggers.sql";
-import type { TriggerPatch, TriggerSettings, TriggerTarget, TriggerView } from "./types";
+import type { Trigger, TriggerPatch, TriggerSettings, TriggerTarget } from "./types";
 
 interface Change {
   readonly row: LockedTrigger;
@@ -55,25 +55,25 @@ export function changeTrigger(
   db: Database | TenantTransaction,
   scope: TenantScope,
   { patch, ...target }: TriggerTarget & { readonly patch: TriggerPatch },
-): Promise<TriggerView> {
+): Promise<Trigger> {
   return inTenant(db, scope, async (tx) => {
     const around = await readSurroundings(tx);
-    const { row: found, settings: before } = await lockTrigger(tx, scope, target);
+    const before = await lockTrigger(tx, scope, target);
     const after = changedSettings(before, patch, around);
     for (const settings of [before, after]) refuseBarredEvents(scope, settings);
     await refuseBarredTrigger(tx, scope, before.definition_key);
-    const definitionId = await checkPlaces(tx, scope, { row: found, before, after, patch });
-    const row = await fireWhatIsDue(tx, scope, { row: found, before, after, patch });
+    const definitionId = await checkPlaces(tx, scope, { row: before, before, after, patch });
+    const row = await fireWhatIsDue(tx, scope, { row: before, before, after, patch });
     const change = { row, before, after, patch };
     const prospects = newProspects(change, around);
-    const { event_name: eventName } = change.after;
-    if (eventName !== before.event_name) await requireRoom(tx, { eventName, isNew: false });
+    const { event_name } = change.after;
+    if (event_name !== before.event_name) await requireRoom(tx, { eventName: event_name, isNew: false });
     if (patch.payload_template !== undefined)
       await requireTemplateRoom(tx, {
         template: after.payload_template,
         replaces: { id: row.id, template: before.payload_template },
       });
-    if (eventName !== before.event_name || patch.condition !== undefined)
+    if (event_name !== before.event_name || patch.condition !== undefined)
       await requireConditionRoom(tx, { ...after, replaces: { ...before, id: row.id } });
     await tx.run(updateTriggerSql, [
       scope.tenantId,
@@ -95,7 +95,7 @@ async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, b
   if (!isMoved || row.next_run_at === null) return row;
   if (!(await fireDueTrigger(tx, { tenantId: scope.tenantId, triggerId: row.id })))
     throw new QueueError("version-conflict", "This trigger is firing right now. Send the change again.");
-  return (await lockTrigger(tx, scope, { triggerId: row.id, expected: null })).row;
+  return lockTrigger(tx, scope, { triggerId: row.id, expected: null });
 }
 
 /** Checks definition, queue and texts as far as the change affects them. Returns the definition's id. */
@@ -122,8 +122,8 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
   const stored: Prospects = {
     status: row.status,
     reason: row.status_reason,
-    nextRunAt: row.next_run_at,
-    followingRunAt: row.following_run_at,
+    nextRunAt: dateOf(row.next_run_at),
+    followingRunAt: dateOf(row.following_run_at),
   };
   const retimed = changesTiming(before, after);
   const ends = changesEnd(before, after);
@@ -134,7 +134,8 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
   const read = ruleOf(after);
   if (read.problems) throw invalidTrigger(read.problems);
   // This transaction's clock may be older than an instant that fired while the change waited for the trigger's lock.
-  const since = row.last_run_at && row.last_run_at > now ? row.last_run_at : now;
+  const lastRunAt = dateOf(row.last_run_at);
+  const since = lastRunAt && lastRunAt > now ? lastRunAt : now;
   const prospects = prospectsOf(after, read.rule, { now: since, runCount: row.run_count });
   // A finished trigger that is enabled stays finished, but a new schedule must have a future instant.
   if (retimed || ends) refuseProblems(neverProblems(after, prospects));
@@ -149,19 +150,18 @@ export function deleteTrigger(
   db: Database | TenantTransaction,
   scope: TenantScope,
   target: TriggerTarget,
-): Promise<TriggerView> {
+): Promise<Trigger> {
   return inTenant(db, scope, async (tx) => {
-    const { row } = await lockTrigger(tx, scope, target);
+    const row = await lockTrigger(tx, scope, target);
     const view = await getTrigger(tx, scope, row.id);
     if (!view) throw triggerNotFound();
     await tx.run(deleteTriggerSql, [scope.tenantId, row.id]);
     await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.delete", reason: row.label });
     tx.afterCommit(notifySchedules);
-    return { ...view, nextRunAt: null };
+    return { ...view, next_run_at: null };
   });
 }
 
-const namesOf = (patch: TriggerPatch): string =>
-  Object.keys(patch)
-    .map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
-    .join(", ");
+const namesOf = (patch: TriggerPatch): string => Object.keys(patch).join(", ");
+
+const dateOf = (instant: string | null): Date | null => (instant === null ? null : new Date(instant));

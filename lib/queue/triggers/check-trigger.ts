@@ -1,12 +1,11 @@
 import type { TenantTransaction } from "@/lib/db";
-import { type DefinitionRow, findDefinition, queueIdOf } from "../definitions/definitions";
 import { validatorOf } from "../definitions/payload-validators";
+import { type DefinitionRow, findDefinition, queueIdOf } from "../definitions/read-definitions";
 import { refuseBarred } from "../enqueue/new-job-item";
 import { QueueError } from "../errors";
 import { nextInstants, type ReadSchedule, readSchedule } from "../schedules/rules";
 import type { FieldProblem, ScheduleRule, TenantScope } from "../types";
 import { compileTriggerCondition } from "./trigger-condition.policy";
-import { scheduleFields } from "./trigger-settings.policy";
 import { compileTriggerTemplate } from "./trigger-template.policy";
 import type { TriggerSettings, TriggerStatus } from "./types";
 
@@ -53,8 +52,8 @@ export async function refuseBarredTrigger(tx: TenantTransaction, scope: TenantSc
 const OF_JOBS = /^job\./;
 
 /** Rejects a trigger on events whose data the actor may not read. @throws QueueError job-events-barred */
-export function refuseBarredEvents({ barredFromJobEvents }: TenantScope, { event_name: eventName }: TriggerSettings): void {
-  if (barredFromJobEvents && eventName !== null && OF_JOBS.test(eventName))
+export function refuseBarredEvents({ barredFromJobEvents }: TenantScope, { event_name }: TriggerSettings): void {
+  if (barredFromJobEvents && event_name !== null && OF_JOBS.test(event_name))
     throw new QueueError("job-events-barred", "You may not save triggers on events of jobs.");
 }
 
@@ -67,20 +66,20 @@ export async function requireQueue(tx: TenantTransaction, queue: string | null):
  * Returns the problems of condition and templates. A template without placeholders must match its definition's schema.
  */
 export function textProblems(settings: TriggerSettings, definition: DefinitionRow): FieldProblem[] {
-  const { payload_template: payloadTemplate, condition, dedupe_key_template: dedupeKeyTemplate, trigger_type: triggerType } = settings;
-  const compiled = compileTriggerTemplate(payloadTemplate, triggerType);
+  const { payload_template, condition, dedupe_key_template, trigger_type } = settings;
+  const compiled = compileTriggerTemplate(payload_template, trigger_type);
   const problems =
     "problems" in compiled
       ? at("/payload_template", compiled.problems)
       : compiled.template.bindings.length > 0
         ? []
         : at("/payload_template", validatorOf(definition)(compiled.template.source));
-  if (condition !== null && triggerType === "event") {
+  if (condition !== null && trigger_type === "event") {
     const read = compileTriggerCondition(condition);
     if ("problems" in read) problems.push(...at("/condition", read.problems));
   }
-  if (dedupeKeyTemplate !== null && triggerType === "event") {
-    const read = compileTriggerTemplate(dedupeKeyTemplate, "event");
+  if (dedupe_key_template !== null && trigger_type === "event") {
+    const read = compileTriggerTemplate(dedupe_key_template, "event");
     if ("problems" in read) problems.push(...at("/dedupe_key_template", read.problems));
   }
   return problems;
@@ -105,7 +104,7 @@ const finished = (reason: string): Prospects => ({
 export function ruleOf(
   settings: TriggerSettings,
 ): ReadSchedule | { readonly rule: null; readonly problems?: undefined } {
-  return settings.trigger_type === "event" ? { rule: null } : readSchedule(scheduleFields(settings));
+  return settings.trigger_type === "event" ? { rule: null } : readSchedule(settings);
 }
 
 /** Computes a trigger's state after `now`. Past instants, even by a millisecond, are never made up for. */
@@ -114,23 +113,24 @@ export function prospectsOf(
   rule: ScheduleRule | null,
   { now, runCount }: { readonly now: Date; readonly runCount: number },
 ): Prospects {
-  const { max_runs: maxRuns, expires_at: expiresAt, is_enabled: isEnabled } = settings;
-  if (maxRuns !== null && runCount >= maxRuns) return finished("max_runs");
+  const { max_runs, expires_at, is_enabled } = settings;
+  const expiresAt = expires_at === null ? null : new Date(expires_at);
+  if (max_runs !== null && runCount >= max_runs) return finished("max_runs");
   if (expiresAt && expiresAt <= now) return finished("expired");
   const waits: Prospects = { status: "active", reason: null, nextRunAt: null, followingRunAt: null };
   if (!rule) return waits;
   const [next, following] = nextInstants(rule, now, 2);
   if (!next) return finished("over");
   if (expiresAt && next.at >= expiresAt) return finished("expired");
-  return isEnabled ? { ...waits, nextRunAt: next.at, followingRunAt: following?.at ?? null } : waits;
+  return is_enabled ? { ...waits, nextRunAt: next.at, followingRunAt: following?.at ?? null } : waits;
 }
 
 /** Returns why a trigger that is being saved would never fire, at the field that has to change. */
-export function neverProblems({ schedule_type: scheduleType }: TriggerSettings, prospects: Prospects): FieldProblem[] {
+export function neverProblems({ schedule_type }: TriggerSettings, prospects: Prospects): FieldProblem[] {
   if (prospects.status !== "finished") return [];
   if (prospects.reason === "max_runs")
     return [{ pointer: "/max_runs", code: "never", detail: "is not more than the runs that there have been" }];
-  const isOver = prospects.reason === "over" && scheduleType === "once";
+  const isOver = prospects.reason === "over" && schedule_type === "once";
   return isOver
     ? [{ pointer: "/once_at", code: "never", detail: "must lie in the future" }]
     : [{ pointer: "/expires_at", code: "never", detail: "must be after now and after the next instant" }];

@@ -27,7 +27,9 @@ describe("a new trigger", () => {
   test("counts an interval from its anchor, or from its creation", async () => {
     const anchorAt = new Date(Math.floor((await clock()) / MINUTE) * MINUTE - 10 * MINUTE);
     const base = { cron_expr: null, interval_ms: 7 * MINUTE };
-    expect((await make({ ...base, anchor_at: anchorAt })).next_run_at).toEqual(new Date(anchorAt.getTime() + 14 * MINUTE));
+    expect((await make({ ...base, anchor_at: anchorAt })).next_run_at).toEqual(
+      new Date(anchorAt.getTime() + 14 * MINUTE),
+    );
     const unanchored = await make(base);
     expect(unanchored.next_run_at?.getTime()).toBe((unanchored.anchor_at?.getTime() ?? 0) + 7 * MINUTE);
   });
@@ -39,15 +41,27 @@ describe("a new trigger", () => {
 
   test.each<[string, Partial<TriggerInput>, string[]]>([
     ["fields of the other kind", { event_name: "a", condition: "true" }, ["/event_name", "/condition"]],
-    ["a schedule on an event", { trigger_type: "event", event_name: "a", timezone: "UTC" }, ["/cron_expr", "/timezone"]],
+    [
+      "a schedule on an event",
+      { trigger_type: "event", event_name: "a", timezone: "UTC" },
+      ["/cron_expr", "/timezone"],
+    ],
     ["an event without a name", { trigger_type: "event", cron_expr: null }, ["/event_name"]],
     ["no schedule", { cron_expr: null }, ["/cron_expr"]],
     ["two schedules", { interval_ms: MINUTE }, ["/interval_ms"]],
     ["once in the past", { cron_expr: null, once_at: new Date(0) }, ["/once_at"]],
-    ["an end before its beginning", { cron_expr: "0 0 1 1 *", expires_at: new Date(Date.now() + 1000) }, ["/expires_at"]],
+    [
+      "an end before its beginning",
+      { cron_expr: "0 0 1 1 *", expires_at: new Date(Date.now() + 1000) },
+      ["/expires_at"],
+    ],
     ["a zone that is none", { timezone: "Mars/Base" }, ["/timezone"]],
     ["a template with a fault", { payload_template: { a: "{{nothing.x}}" } }, ["/payload_template/a"]],
-    ["a payload that does not fit", { definition_key: "strict", payload_template: { n: "x" } }, ["/payload_template/n"]],
+    [
+      "a payload that does not fit",
+      { definition_key: "strict", payload_template: { n: "x" } },
+      ["/payload_template/n"],
+    ],
     ["a key that is not active", { definition_key: "gone" }, ["/definition_key"]],
     ["a queue that is not there", { queue: "gone" }, ["/queue"]],
   ])("is refused for %s", async (_what, input, expected) => {

@@ -24,7 +24,7 @@ import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
 import { auditTrigger, readSurroundings, triggerColumns, triggerNotFound } from "./trigger-row";
 import { newSettings, settingsProblems } from "./trigger-settings.policy";
 import { insertTriggerSql } from "./triggers.sql";
-import type { TriggerInput, TriggerView } from "./types";
+import type { Trigger, TriggerInput } from "./types";
 
 /**
  * Creates a trigger. The first instant of a schedule is the first one after the database's now.
@@ -35,7 +35,7 @@ export function createTrigger(
   db: Database | TenantTransaction,
   scope: TenantScope,
   input: TriggerInput,
-): Promise<TriggerView> {
+): Promise<Trigger> {
   return inTenant(db, scope, async (tx) => {
     const around = await readSurroundings(tx);
     const settings = newSettings(input, around);

@@ -1,19 +1,19 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { findDefinition } from "../definitions/definitions";
 import { validatorOf } from "../definitions/payload-validators";
+import { findDefinition } from "../definitions/read-definitions";
 import { inTenant } from "../read/get-job";
 import { instantAt, previewSchedule, readSchedule } from "../schedules/rules";
-import type { FieldProblem, SchedulePreview, TenantScope } from "../types";
+import type { FieldProblem, Instant, SchedulePreview, TenantScope } from "../types";
 import { invalidTrigger } from "./check-trigger";
 import { readSurroundings } from "./trigger-row";
-import { newSettings, scheduleFields } from "./trigger-settings.policy";
+import { newSettings } from "./trigger-settings.policy";
 import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "./trigger-template.policy";
 import type { TriggerInput } from "./types";
 
 export interface PreviewInput {
   readonly schedule: Omit<TriggerInput, "label" | "trigger_type" | "definition_key">;
-  /** Instants strictly after this one; default: the database's now. */
-  readonly after?: Date;
+  /** RFC 3339: instants strictly after this one; default: the database's now. */
+  readonly after?: string;
   readonly count: number;
   /** Also rendered for the first instant, and checked against the definition's schema if one is named. */
   readonly template?: PreviewTemplate;
@@ -31,7 +31,10 @@ export interface TemplateExample {
   readonly problems: readonly FieldProblem[];
 }
 
-export type TriggerPreview = SchedulePreview & { readonly example?: TemplateExample };
+export interface TriggerPreview extends Omit<SchedulePreview, "occurrences"> {
+  readonly occurrences: readonly (Omit<Instant, "at"> & { readonly at: string })[];
+  readonly example?: TemplateExample;
+}
 
 /** Placeholder id for a trigger that is not stored. */
 const NO_ID = "00000000-0000-0000-0000-000000000000";
@@ -45,14 +48,16 @@ export function previewTrigger(
   return inTenant(db, scope, async (tx) => {
     const around = await readSurroundings(tx);
     const settings = newSettings({ ...schedule, label: "", trigger_type: "schedule", definition_key: "" }, around);
-    const read = readSchedule(scheduleFields(settings));
+    const read = readSchedule(settings);
     if (read.problems) throw invalidTrigger(read.problems);
-    const { expires_at: expiresAt, max_runs: runsLeft } = settings;
-    const from = after ?? around.now;
+    const { expires_at, max_runs: runsLeft } = settings;
+    const expiresAt = expires_at === null ? null : new Date(expires_at);
+    const from = after === undefined ? around.now : new Date(after);
     const preview = previewSchedule({ rule: read.rule, after: from, count, expiresAt, runsLeft });
-    if (template === undefined) return preview;
+    const shown = { ...preview, occurrences: preview.occurrences.map((one) => ({ ...one, at: one.at.toISOString() })) };
+    if (template === undefined) return shown;
     const { at, local } = preview.occurrences[0] ?? instantAt(read.rule, from);
-    return { ...preview, example: await renderExample(tx, template, { at: at.toISOString(), local }) };
+    return { ...shown, example: await renderExample(tx, template, { at: at.toISOString(), local }) };
   });
 }
 

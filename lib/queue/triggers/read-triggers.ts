@@ -9,9 +9,9 @@ import {
   type RecentRow,
   type TriggerFigures,
   type TriggerRow,
-  toFiringView,
+  toFiring,
   toRecentFiring,
-  toTriggerView,
+  toTrigger,
 } from "./trigger-view";
 import {
   countTriggersSql,
@@ -21,7 +21,7 @@ import {
   missedInstantsSql,
   recentFiringsSql,
 } from "./triggers.sql";
-import type { FiringFilter, FiringView, RecentFiring, TriggerFilter, TriggerPage, TriggerView } from "./types";
+import type { Firing, FiringFilter, RecentFiring, Trigger, TriggerFilter, TriggerPage } from "./types";
 
 type Tenant = Pick<TenantScope, "tenantId">;
 
@@ -50,7 +50,7 @@ export function listTriggers(
     const figures = await readFigures(tx, scope, shown);
     const total = counted?.n ?? 0;
     return {
-      triggers: shown.map((row) => toTriggerView(row, figures)),
+      triggers: shown.map((row) => toTrigger(row, figures)),
       hasMore: rows.length > limit,
       total: Math.min(total, COUNTED_JOBS),
       totalRelation: total > COUNTED_JOBS ? "gte" : "eq",
@@ -63,10 +63,10 @@ export function getTrigger(
   db: Database | TenantTransaction,
   scope: Tenant,
   triggerId: string,
-): Promise<TriggerView | null> {
+): Promise<Trigger | null> {
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<TriggerRow>(getTriggerSql, [scope.tenantId, triggerId]);
-    return row ? toTriggerView(row, await readFigures(tx, scope, [row])) : null;
+    return row ? toTrigger(row, await readFigures(tx, scope, [row])) : null;
   });
 }
 
@@ -77,7 +77,7 @@ export function listFirings(
   db: Database | TenantTransaction,
   scope: Tenant,
   { triggerId, filter, page }: { readonly triggerId: string; readonly filter: FiringFilter; readonly page: Page },
-): Promise<{ readonly firings: readonly FiringView[]; readonly hasMore: boolean } | null> {
+): Promise<{ readonly firings: readonly Firing[]; readonly hasMore: boolean } | null> {
   return inTenant(db, scope, async (tx) => {
     const [known] = await tx.run(getTriggerSql, [scope.tenantId, triggerId]);
     if (!known) return null;
@@ -92,7 +92,7 @@ export function listFirings(
     ]);
     const shown = rows.slice(0, page.limit);
     const statuses = await readStatuses(tx, scope, shown);
-    return { firings: shown.map((row) => toFiringView(row, statuses)), hasMore: rows.length > page.limit };
+    return { firings: shown.map((row) => toFiring(row, statuses)), hasMore: rows.length > page.limit };
   });
 }
 

@@ -4,13 +4,13 @@ import { QueueError } from "../errors";
 import { runHeldSql } from "../events/held-firings.sql";
 import { inTenant } from "../read/get-job";
 import { instantAt } from "../schedules/rules";
-import type { JobView, TenantScope } from "../types";
+import type { Job, TenantScope } from "../types";
 import { ruleOf } from "./check-trigger";
 import { auditTrigger, readSurroundings, triggerNotFound } from "./trigger-row";
 import { compileTriggerTemplate, renderTriggerTemplate, type TemplateContext } from "./trigger-template.policy";
-import { type FiringRow, settingsOf, type TriggerRow, toFiringView } from "./trigger-view";
+import { type FiringRow, type TriggerRow, toFiring } from "./trigger-view";
 import { getTriggerSql, insertManualFiringSql } from "./triggers.sql";
-import type { FiringView } from "./types";
+import type { Firing } from "./types";
 
 export interface RunRequest {
   readonly triggerId: string;
@@ -32,7 +32,7 @@ export function runTrigger(
   db: Database | TenantTransaction,
   scope: TenantScope,
   request: RunRequest,
-): Promise<{ readonly job: JobView; readonly firing: FiringView }> {
+): Promise<{ readonly job: Job; readonly firing: Firing }> {
   return inTenant(db, scope, async (tx) => {
     const { now } = await readSurroundings(tx);
     const [row] = await tx.run<TriggerRow>(getTriggerSql, [scope.tenantId, request.triggerId]);
@@ -52,14 +52,14 @@ export function runTrigger(
     const [firing] = await tx.run<FiringRow>(insertManualFiringSql, [scope.tenantId, row.id, job.id]);
     if (!firing) throw triggerNotFound();
     await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.run", jobId: job.id });
-    return { job, firing: toFiringView(firing, new Map([[job.id, job.status]])) };
+    return { job, firing: toFiring(firing, new Map([[job.id, job.status]])) };
   });
 }
 
 function contextOf(row: TriggerRow, event: unknown, now: Date): TemplateContext {
   const trigger = { id: row.id, label: row.label };
   const at = now.toISOString();
-  const read = ruleOf(settingsOf(row));
+  const read = ruleOf(row);
   if (row.trigger_type === "schedule") {
     const local = read.rule ? instantAt(read.rule, now).local : at;
     return { schedule: { at, local, trigger_id: row.id, label: row.label }, trigger };

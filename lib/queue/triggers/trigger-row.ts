@@ -3,14 +3,14 @@ import { QueueError } from "../errors";
 import type { TenantScope } from "../types";
 import type { Prospects } from "./check-trigger";
 import type { TriggerSurroundings } from "./trigger-settings.policy";
-import { settingsOf, type TriggerRow } from "./trigger-view";
+import type { TriggerRow } from "./trigger-view";
 import { auditTriggerSql, lockTriggerSql, triggerSurroundingsSql } from "./triggers.sql";
 import type { TriggerSettings, TriggerTarget } from "./types";
 
 export const triggerNotFound = (): QueueError => new QueueError("not-found", "Trigger not found.");
 
 export interface LockedTrigger extends TriggerRow {
-  readonly following_run_at: Date | null;
+  readonly following_run_at: string | null;
 }
 
 /**
@@ -31,12 +31,12 @@ export async function lockTrigger(
   tx: TenantTransaction,
   scope: TenantScope,
   { triggerId, expected }: TriggerTarget,
-): Promise<{ readonly row: LockedTrigger; readonly settings: TriggerSettings }> {
+): Promise<LockedTrigger> {
   const [row] = await tx.run<LockedTrigger>(lockTriggerSql, [scope.tenantId, triggerId]);
   if (!row) throw triggerNotFound();
   if (expected !== null && !expected.includes(row.version))
     throw new QueueError("version-conflict", "The trigger was changed since you read it.");
-  return { row, settings: settingsOf(row) };
+  return row;
 }
 
 /** Settings and prospects by column name, as JSON for the statements. */
@@ -60,8 +60,8 @@ export function triggerColumns(settings: TriggerSettings, prospects: Prospects, 
     overlap_policy: settings.overlap_policy,
     catch_up: settings.catch_up,
     catch_up_limit: settings.catch_up_limit,
-    dst_gap: settings.dst_gap,
-    dst_overlap: settings.dst_overlap,
+    dst_gap: settings.dst_policy.gap,
+    dst_overlap: settings.dst_policy.overlap,
     jitter_seconds: settings.jitter_seconds,
     max_runs: settings.max_runs,
     expires_at: settings.expires_at,

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { checkPayload } from "../enqueue/payload-check.policy";
-import type { FieldProblem, ScheduleFields } from "../types";
+import type { FieldProblem } from "../types";
 import type { ScheduleType, TriggerInput, TriggerPatch, TriggerSettings } from "./types";
 
 const DEFAULTS: Omit<TriggerSettings, "label" | "trigger_type" | "definition_key" | "overlap_policy"> = {
@@ -17,8 +18,7 @@ const DEFAULTS: Omit<TriggerSettings, "label" | "trigger_type" | "definition_key
   anchor_at: null,
   once_at: null,
   timezone: null,
-  dst_gap: null,
-  dst_overlap: null,
+  dst_policy: { gap: null, overlap: null },
   catch_up: "last",
   catch_up_limit: 10,
   jitter_seconds: 0,
@@ -34,24 +34,17 @@ const TIME_FIELDS = { cron: "cron_expr", interval: "interval_ms", once: "once_at
   Field
 >;
 const TYPES = Object.keys(TIME_FIELDS) as ScheduleType[];
-/** Fields that apply to one kind of trigger only, with their API names. */
-const ONLY_EVENT: readonly (readonly [Field, string])[] = [
-  ["event_name", "event_name"],
-  ["condition", "condition"],
-  ["dedupe_key_template", "dedupe_key_template"],
+/** Fields that apply to one kind of trigger only. */
+const ONLY_EVENT: readonly Field[] = ["event_name", "condition", "dedupe_key_template"];
+const ONLY_SCHEDULE: readonly Field[] = [
+  "schedule_type",
+  "cron_expr",
+  "interval_ms",
+  "anchor_at",
+  "once_at",
+  "timezone",
+  "dst_policy",
 ];
-const ONLY_SCHEDULE: readonly (readonly [Field, string])[] = [
-  ["schedule_type", "schedule_type"],
-  ["cron_expr", "cron_expr"],
-  ["interval_ms", "interval_ms"],
-  ["anchor_at", "anchor_at"],
-  ["once_at", "once_at"],
-  ["timezone", "timezone"],
-  ["dst_gap", "dst_policy/gap"],
-  ["dst_overlap", "dst_policy/overlap"],
-];
-/** The fields that determine the instants. A change of any of them recomputes the next instant. */
-const TIMING: readonly Field[] = ONLY_SCHEDULE.map(([field]) => field);
 /** The fields that end a schedule. They change how many instants are left, not when they are. */
 const ENDS: readonly Field[] = ["max_runs", "expires_at"];
 
@@ -98,48 +91,40 @@ function completed(settings: TriggerSettings, { timezone, now }: TriggerSurround
     ...settings,
     schedule_type: scheduleType,
     timezone: settings.timezone ?? timezone,
-    anchor_at: scheduleType === "interval" ? (settings.anchor_at ?? now) : settings.anchor_at,
+    anchor_at: scheduleType === "interval" ? (settings.anchor_at ?? now.toISOString()) : settings.anchor_at,
   };
 }
-
-/** Returns the schedule fields of the settings. */
-export const scheduleFields = (settings: TriggerSettings): ScheduleFields => ({
-  schedule_type: settings.schedule_type,
-  cron_expr: settings.cron_expr,
-  interval_ms: settings.interval_ms,
-  anchor_at: settings.anchor_at,
-  once_at: settings.once_at,
-  timezone: settings.timezone,
-  dst_gap: settings.dst_gap,
-  dst_overlap: settings.dst_overlap,
-});
 
 /** Returns the problems of the settings alone: fields of the other kind of trigger, and texts that cannot be stored. */
 export function settingsProblems(settings: TriggerSettings): FieldProblem[] {
   const isEvent = settings.trigger_type === "event";
   const foreign = isEvent ? ONLY_SCHEDULE : ONLY_EVENT;
   const problems = foreign
-    .filter(([field]) => settings[field] !== null)
-    .map(([, name]) => problem(`/${name}`, "unexpected", `is only for ${isEvent ? "schedule" : "event"} triggers`));
+    .flatMap((field) => pointersTo(settings, field))
+    .map((pointer) => problem(pointer, "unexpected", `is only for ${isEvent ? "schedule" : "event"} triggers`));
   if (isEvent && settings.event_name === null)
     problems.push(problem("/event_name", "required", "is required for an event trigger"));
   const unstorable = checkPayload(settings.label).map((found) => ({ ...found, pointer: "/label" }));
   return [...problems, ...unstorable];
 }
 
+/** Returns a pointer to each value of a field that is set. */
+function pointersTo(settings: TriggerSettings, field: Field): string[] {
+  if (field !== "dst_policy") return settings[field] === null ? [] : [`/${field}`];
+  const set = Object.entries(settings.dst_policy).filter(([, value]) => value !== null);
+  return set.map(([name]) => `/dst_policy/${name}`);
+}
+
 const problem = (pointer: string, code: string, detail: string): FieldProblem => ({ pointer, code, detail });
 
 /** True if a change affects the instants of the schedule. */
 export const changesTiming = (before: TriggerSettings, after: TriggerSettings): boolean =>
-  TIMING.some((field) => !isSame(before[field], after[field]));
+  ONLY_SCHEDULE.some((field) => !isDeepStrictEqual(before[field], after[field]));
 
 /** True if a change affects when a schedule ends. */
 export const changesEnd = (before: TriggerSettings, after: TriggerSettings): boolean =>
-  ENDS.some((field) => !isSame(before[field], after[field]));
+  ENDS.some((field) => before[field] !== after[field]);
 
 /** True if a change may have fixed a broken trigger. */
 export const mayMend = (patch: TriggerPatch): boolean =>
-  Object.keys(patch).some((field) => !["label", "priority", "isEnabled"].includes(field)) || patch.is_enabled === true;
-
-const isSame = (left: unknown, right: unknown): boolean =>
-  left instanceof Date && right instanceof Date ? left.getTime() === right.getTime() : left === right;
+  Object.keys(patch).some((field) => !["label", "priority", "is_enabled"].includes(field)) || patch.is_enabled === true;

@@ -42,7 +42,7 @@ const VALUES = WRITTEN.map((name) => `x.${name}`).join(", ");
 const VIEW = `t.id, t.tenant_id, t.label, t.trigger_type, t.is_enabled, t.status, t.status_reason, t.definition_id,
   d.key as definition_key, t.queue, t.priority, t.payload_template, t.dedupe_window_seconds, t.dedupe_key_template,
   t.event_name, t.condition, t.schedule_type, t.cron_expr, t.interval_ms, t.anchor_at, t.once_at, t.timezone,
-  t.overlap_policy, t.catch_up, t.catch_up_limit, t.dst_gap, t.dst_overlap, t.jitter_seconds, t.max_runs, t.expires_at,
+  t.overlap_policy, t.catch_up, t.catch_up_limit, jsonb_build_object('gap', t.dst_gap, 'overlap', t.dst_overlap) as dst_policy, t.jitter_seconds, t.max_runs, t.expires_at,
   t.run_count, t.next_run_at, t.last_run_at, t.version, t.created_by, t.created_at, t.updated_at`;
 const FROM = "app.job_triggers t join app.job_definitions d on d.id = t.definition_id";
 const MINE = `${tenantIs("t.tenant_id")} and t.deleted_at is null`;
@@ -95,6 +95,7 @@ export const insertTriggerSql = statement(
 export const lockTriggerSql = statement(
   "lock_trigger",
   `select ${VIEW}, t.following_run_at from ${FROM} where ${MINE} and t.id = $2 for update of t`,
+  { answers: true },
 );
 
 /** Writes the settings of a locked trigger and increments its version. */
@@ -123,7 +124,7 @@ export const listTriggersSql = statement(
   "list_triggers",
   `select ${VIEW} from ${FROM} where ${MINE} and ${MATCHES} and ($8::uuid is null or t.id < $8)
    order by t.id desc limit $9 offset $10`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** Counts matching triggers up to a limit. */
@@ -135,6 +136,7 @@ export const countTriggersSql = statement(
 
 export const getTriggerSql = statement("get_trigger", `select ${VIEW} from ${FROM} where ${MINE} and t.id = $2`, {
   repeatable: true,
+  answers: true,
 });
 
 /** The newest firings of each trigger, newest first, by an index scan of a few rows per trigger. */
@@ -144,7 +146,7 @@ export const recentFiringsSql = statement(
      select f.trigger_id, f.id, f.fire_at, f.outcome, f.reason, f.job_id from app.trigger_firings f
      where ${tenantIs("f.tenant_id")} and f.trigger_id = x.trigger_id order by f.id desc limit ${RECENT}) f
    order by f.trigger_id, f.id desc`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** The number of instants of each trigger that were skipped in the last 7 days. A trigger without any has no row. */
@@ -168,7 +170,7 @@ export const listFiringsSql = statement(
    where ${tenantIs("f.tenant_id")} and f.trigger_id = $2 and ($3::uuid is null or f.id < $3)
      and ($4::text is null or f.outcome = $4) and ($5::text is null or f.kind = $5)
    order by f.id desc limit $6`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );
 
 /** Stores the firing of a manual run. */
@@ -177,6 +179,7 @@ export const insertManualFiringSql = statement(
   `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, job_id)
    values ($1, $2, 'manual', app.now(), 'enqueued', $3)
    returning id, trigger_id, kind, fire_at, event_id, outcome, reason, detail, n, until, job_id, is_catch_up, note, created_at`,
+  { answers: true },
 );
 
 /** Audits an action on a trigger, with its job, if any. */

@@ -31,35 +31,36 @@ export interface TriggerSettings {
   readonly schedule_type: ScheduleType | null;
   readonly cron_expr: string | null;
   readonly interval_ms: number | null;
-  readonly anchor_at: Date | null;
-  readonly once_at: Date | null;
+  readonly anchor_at: string | null;
+  readonly once_at: string | null;
   readonly timezone: string | null;
-  readonly dst_gap: GapPolicy | null;
-  readonly dst_overlap: OverlapPolicy | null;
+  /** Null = the default of the schedule. */
+  readonly dst_policy: { readonly gap: GapPolicy | null; readonly overlap: OverlapPolicy | null };
   readonly overlap_policy: RunOverlap;
   readonly catch_up: CatchUpPolicy;
   readonly catch_up_limit: number;
   readonly jitter_seconds: number;
   readonly max_runs: number | null;
-  readonly expires_at: Date | null;
+  readonly expires_at: string | null;
 }
 
 /** Omitted fields get their defaults. */
-export type TriggerInput = Pick<TriggerSettings, "label" | "trigger_type" | "definition_key"> & Partial<TriggerSettings>;
+export type TriggerInput = Pick<TriggerSettings, "label" | "trigger_type" | "definition_key"> &
+  Partial<TriggerSettings>;
 /** Omitted fields stay unchanged; null clears a value. */
 export type TriggerPatch = Partial<Omit<TriggerSettings, "trigger_type">>;
 
 /** A firing in the outcome bar. */
 export interface RecentFiring {
   readonly id: string;
-  readonly fire_at: Date;
+  readonly fire_at: string;
   readonly outcome: FiringOutcome;
   readonly reason: string | null;
   readonly job_id: string | null;
   readonly job_status: JobStatus | null;
 }
 
-export interface TriggerView extends TriggerSettings {
+export interface Trigger extends TriggerSettings {
   readonly id: string;
   readonly tenant_id: string;
   readonly definition_id: string;
@@ -68,17 +69,19 @@ export interface TriggerView extends TriggerSettings {
   /** The schedule in words; null for events, and for a schedule that can no longer be read. */
   readonly description: string | null;
   readonly run_count: number;
-  readonly next_run_at: Date | null;
-  readonly last_run_at: Date | null;
+  readonly next_run_at: string | null;
+  readonly last_run_at: string | null;
   /** Newest first, at most 20. */
   readonly recent_firings: readonly RecentFiring[];
+  /** Outcomes of the recent firings, counted. */
+  readonly recent_outcomes: Readonly<Record<FiringOutcome, number>>;
   /** Instants that were skipped within the last seven days. */
   readonly missed_count: number;
   /** Incremented by each change that a user or an API key makes. */
   readonly version: number;
   readonly created_by: string | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+  readonly created_at: string;
+  readonly updated_at: string;
 }
 
 export interface TriggerFilter {
@@ -92,23 +95,23 @@ export interface TriggerFilter {
 }
 
 export interface TriggerPage {
-  readonly triggers: readonly TriggerView[];
+  readonly triggers: readonly Trigger[];
   readonly hasMore: boolean;
   readonly total: number;
   readonly totalRelation: "eq" | "gte";
 }
 
-export interface FiringView extends RecentFiring {
+export interface Firing extends RecentFiring {
   readonly trigger_id: string;
   readonly kind: FiringKind;
   readonly event_id: string | null;
   readonly detail: string | null;
   /** More than 1: the number of skipped instants from `fireAt` to `until`. */
   readonly n: number;
-  readonly until: Date | null;
+  readonly until: string | null;
   readonly is_catch_up: boolean;
   readonly note: string | null;
-  readonly created_at: Date;
+  readonly created_at: string;
 }
 
 export interface FiringFilter {

@@ -12,7 +12,8 @@ test.each([
   ["without a limit", async () => undefined],
   [
     "under a limit, of which it takes no place",
-    (definitionKey: string) => createLimit(make.platform, { scope: "definition", definition_key: definitionKey, max_running: 1 }),
+    (definitionKey: string) =>
+      createLimit(make.platform, { scope: "definition", definition_key: definitionKey, max_running: 1 }),
   ],
 ])("a job past its expires_at is not begun, even before the sweep, and delays no other job: %s", async (_, limit) => {
   const scope = await make.tenant();

@@ -32,7 +32,9 @@ export const stopWorkerSql = statement(
  */
 export const listWorkersSql = statement(
   "list_workers",
-  `select w.*, w.rss_bytes::float8 as rss, extract(epoch from app.now() - w.last_seen_at)::float8 as age_seconds,
+  `select w.worker_id, w.hostname, w.pid, w.version, w.label, w.queues, w.definitions, w.capacity, w.running_count, w.started_at,
+     w.last_seen_at, greatest(extract(epoch from app.now() - w.last_seen_at), 0)::float8 as age_seconds, w.health_port,
+     w.isolation, w.tz_version, w.cpu_percent, w.rss_bytes::float8 as rss_bytes, w.event_loop_lag_ms,
      case when w.stopped_at is not null then 'stopped'
        when w.last_seen_at < app.now() - interval '60 s' then 'dead'
        when w.last_seen_at < app.now() - interval '30 s' then 'stale'
@@ -40,5 +42,5 @@ export const listWorkersSql = statement(
        when w.last_seen_at < app.now() - interval '15 s' then 'late'
        else 'live' end as status
    from app.job_workers w order by w.stopped_at is not null, w.hostname, w.started_at desc limit 1000`,
-  { repeatable: true },
+  { repeatable: true, answers: true },
 );

@@ -4,11 +4,11 @@ import {
   type ClaimedJob,
   claimJobs,
   createDefinition,
+  type Definition,
   type DefinitionInput,
-  type DefinitionView,
   enqueueJob,
   getJob,
-  type JobView,
+  type Job,
   type NewJob,
   pollWork,
   SYSTEM,
@@ -27,8 +27,8 @@ export interface Factory {
   readonly scheduler: Database;
   readonly platform: Database;
   tenant(slug?: string): Promise<TenantScope>;
-  definition(input?: Partial<DefinitionInput>): Promise<DefinitionView>;
-  job(scope: TenantScope, job?: Partial<NewJob>): Promise<JobView>;
+  definition(input?: Partial<DefinitionInput>): Promise<Definition>;
+  job(scope: TenantScope, job?: Partial<NewJob>): Promise<Job>;
   /** Claims up to `limit` ready jobs of any lane, as a worker of this name. */
   claim(workerId: string, limit?: number): Promise<ClaimedJob[]>;
   /** Returns a job that a worker has claimed and begun. */
@@ -41,7 +41,7 @@ export function makeFactory(database: TestDatabase): Factory {
   const open = (role: "web" | "worker" | "scheduler" | "platform") =>
     openDatabase({ prepare: true, url: database.urlFor(role), role, max: 4, applicationName: "leasehold-test" });
   const pools = { web: open("web"), worker: open("worker"), scheduler: open("scheduler"), platform: open("platform") };
-  let fallback: Promise<DefinitionView> | undefined;
+  let fallback: Promise<Definition> | undefined;
   const factory: Factory = {
     ...pools,
     tenant: async (slug = `t-${randomUUID().slice(0, 8)}`) => {

@@ -3,7 +3,7 @@ import {
   type Dependency,
   enqueueJob,
   getJob,
-  type JobView,
+  type Job,
   type NewJob,
   settleAttempts,
   type TenantScope,
@@ -19,8 +19,8 @@ export interface LinkedJobs {
   readonly definitionKey: string;
   /** Enqueues a job that depends on others; resolves to its id. */
   child(parents: readonly Dependency[], job?: Partial<NewJob>): Promise<string>;
-  see(jobId: string): Promise<JobView>;
-  statusOf(jobId: string): Promise<JobView["status"]>;
+  see(jobId: string): Promise<Job>;
+  statusOf(jobId: string): Promise<Job["status"]>;
   /** Claims every ready job, so that no later claim of the test gets it. */
   claimAll(): Promise<ClaimedJob[]>;
   /** Claims a ready job and ends it as succeeded. */

@@ -2,7 +2,8 @@ import { encodeCursor } from "@/lib/api/http/cursor";
 import { listPosition } from "@/lib/api/http/list";
 import { Reply } from "@/lib/api/http/respond";
 import { chainDepth } from "@/lib/api/resources/chain";
-import { eventFilter, newEvents, serializeEventRow, serializePublished } from "@/lib/api/resources/events";
+import { newEvents } from "@/lib/api/resources/events";
+import { defined } from "@/lib/api/resources/filters";
 import { tenantRoute } from "@/lib/api/route";
 import { publishEventsBody as body, eventList, eventListQuery, LIMITS, publishedEvents } from "@/lib/contract";
 import { listEvents, publishEvents } from "@/lib/queue";
@@ -18,11 +19,11 @@ export const GET = tenantRoute({
     const { limit: asked, cursor, ...filter } = query;
     const list = { secret: runtime.config.cursorSecret, list: "events", tenantId: scope.tenantId, filter };
     const { limit, afterId } = listPosition({ limit: asked, cursor }, list);
-    const page = { filter: eventFilter(filter), limit, ...(afterId === undefined ? {} : { afterId }) };
+    const page = { filter: defined(filter), limit, ...(afterId === undefined ? {} : { afterId }) };
     const { events, hasMore } = await listEvents(db, scope, page);
     const last = events.at(-1);
     return {
-      data: events.map(serializeEventRow),
+      data: events,
       pagination: {
         limit,
         has_more: hasMore,
@@ -47,8 +48,8 @@ export const POST = tenantRoute({
       at: (index) => (isBatch ? `/events/${index}` : ""),
     });
     const status = published.every(({ duplicate }) => duplicate) ? 200 : 201;
-    const [first] = published.map(serializePublished);
-    if (isBatch || !first) return new Reply({ data: published.map(serializePublished) }, { status });
+    const [first] = published;
+    if (isBatch || !first) return new Reply({ data: published }, { status });
     return new Reply(first, { status, headers: { location: `/api/v1/events/${first.id}` } });
   },
 });

@@ -3,7 +3,7 @@ import { requireParent } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
 import { chainDepthOfJob } from "@/lib/api/resources/chain";
 import { jobFilter, newJob, permissionsForNewJob } from "@/lib/api/resources/filters";
-import { serializeJob, serializeJobRows } from "@/lib/api/resources/serialize";
+import { shownJob, shownJobs } from "@/lib/api/resources/shown";
 import { tenantRoute } from "@/lib/api/route";
 import { createJob, job, jobList, jobListQuery } from "@/lib/contract";
 import { acceptJob, getJob, listJobs } from "@/lib/queue";
@@ -21,7 +21,7 @@ export const GET = tenantRoute({
     const position = listPosition({ limit, offset, cursor }, list);
     const page = await listJobs(db, scope, jobFilter(query), position);
     const url = new URL(info.path + info.search, runtime.config.origin);
-    return listReply({ ...page, rows: await serializeJobRows(page.jobs) }, position, { scope: list, url });
+    return listReply({ ...page, rows: await shownJobs(page.jobs) }, position, { scope: list, url });
   },
 });
 
@@ -38,7 +38,7 @@ export const POST = tenantRoute({
     await requireParent(body.parent_job_id, (id) => getJob(db, scope, id));
     const { enqueued, view } = await acceptJob(db, scope, { ...newJob(body), chainDepth });
     const { deduplicated, conflict } = enqueued;
-    const answer = conflict === null ? serializeJob(view) : { ...serializeJob(view), deduplicated, conflict };
+    const answer = conflict === null ? shownJob(view) : { ...shownJob(view), deduplicated, conflict };
     const headers = { location: `/api/v1/jobs/${enqueued.jobId}` };
     return new Reply(answer, { status: deduplicated ? 200 : 201, headers });
   },

@@ -15,12 +15,15 @@ export const INTERVAL_BOUNDS = { leastMs: 1000, mostMs: 366 * 86_400_000 } as co
 const GAP: readonly GapPolicy[] = ["run_after", "skip"];
 const OVERLAP: readonly OverlapPolicy[] = ["first", "both"];
 
+/** A field, as the part of a pointer behind its first slash. */
+type Field = Exclude<keyof ScheduleFields, "dst_policy"> | "dst_policy/gap" | "dst_policy/overlap";
+
 /** The fields of each schedule type, besides the zone. */
 const OWN_FIELDS = {
-  cron: ["cron_expr", "dst_gap", "dst_overlap"],
+  cron: ["cron_expr", "dst_policy/gap", "dst_policy/overlap"],
   interval: ["interval_ms", "anchor_at"],
   once: ["once_at"],
-} as const satisfies Record<ScheduleRule["type"], readonly (keyof ScheduleFields)[]>;
+} as const satisfies Record<ScheduleRule["type"], readonly Field[]>;
 
 /**
  * Validates the schedule fields of a trigger and returns a rule, or the problems of each field. The
@@ -52,8 +55,8 @@ type Reader = (fields: ScheduleFields, timezone: string, problems: FieldProblem[
 
 const READERS: Record<ScheduleRule["type"], Reader> = {
   cron: (fields, timezone, problems) => {
-    const gap = choice(fields, "dst_gap", GAP, problems);
-    const overlap = choice(fields, "dst_overlap", OVERLAP, problems);
+    const gap = choice(fields, "dst_policy/gap", GAP, problems);
+    const overlap = choice(fields, "dst_policy/overlap", OVERLAP, problems);
     const expr = fields.cron_expr;
     if (expr === null || expr === undefined) {
       problems.push(problem("cron_expr", "required", "is needed for a schedule of type cron"));
@@ -62,17 +65,17 @@ const READERS: Record<ScheduleRule["type"], Reader> = {
     problems.push(...cronProblems(expr));
     return { type: "cron", expr: tidyCron(expr), timezone, gap, overlap };
   },
-  interval: ({ interval_ms: intervalMs, anchor_at: anchorAt }, timezone, problems) => {
+  interval: ({ interval_ms, anchor_at }, timezone, problems) => {
     const { leastMs, mostMs } = INTERVAL_BOUNDS;
-    const everyMs = intervalMs ?? Number.NaN;
+    const everyMs = interval_ms ?? Number.NaN;
     if (!Number.isInteger(everyMs) || everyMs < leastMs || everyMs > mostMs) {
       problems.push(problem("interval_ms", "range", `must be a whole number from ${leastMs} to ${mostMs}`));
     }
-    const anchor = instant(anchorAt, "anchor_at", problems);
+    const anchor = instant(anchor_at, "anchor_at", problems);
     return anchor && { type: "interval", everyMs, anchorAt: anchor, timezone };
   },
-  once: ({ once_at: onceAt }, timezone, problems) => {
-    const at = instant(onceAt, "once_at", problems);
+  once: ({ once_at }, timezone, problems) => {
+    const at = instant(once_at, "once_at", problems);
     return at && { type: "once", at, timezone };
   },
 };
@@ -89,26 +92,35 @@ function cronProblems(expr: string): FieldProblem[] {
 
 function choice<T extends string>(
   fields: ScheduleFields,
-  name: "dst_gap" | "dst_overlap",
+  name: "dst_policy/gap" | "dst_policy/overlap",
   allowed: readonly T[],
   problems: FieldProblem[],
 ): T | null {
-  const value = fields[name] ?? null;
+  const value = valueOf(fields, name);
   if (value === null) return null;
   const found = allowed.find((one) => one === value);
   if (found === undefined) problems.push(problem(name, "unknown", `must be ${allowed.join(" or ")}, or null`));
   return found ?? null;
 }
 
-function instant(value: Date | null | undefined, name: "anchor_at" | "once_at", problems: FieldProblem[]): Date | null {
+function instant(
+  value: string | null | undefined,
+  name: "anchor_at" | "once_at",
+  problems: FieldProblem[],
+): Date | null {
   if (value === null || value === undefined) {
     problems.push(problem(name, "required", "is needed for a schedule of this type"));
     return null;
   }
-  const time = value.getTime();
-  if (time >= 0 && time <= LATEST) return value;
+  const time = Date.parse(value);
+  if (time >= 0 && time <= LATEST) return new Date(time);
   problems.push(problem(name, "range", "must lie between 1970 and 9999"));
   return null;
+}
+
+function valueOf(fields: ScheduleFields, name: Field): string | number | null {
+  if (name === "dst_policy/gap") return fields.dst_policy?.gap ?? null;
+  return (name === "dst_policy/overlap" ? fields.dst_policy?.overlap : fields[name]) ?? null;
 }
 
 function strangers(type: ScheduleRule["type"], fields: ScheduleFields): FieldProblem[] {
@@ -116,24 +128,9 @@ function strangers(type: ScheduleRule["type"], fields: ScheduleFields): FieldPro
     owner === type
       ? []
       : names
-          .filter((name) => (fields[name] ?? null) !== null)
+          .filter((name) => valueOf(fields, name) !== null)
           .map((name) => problem(name, "other-type", `is for schedules of type ${owner}`)),
   );
 }
 
-const POINTERS: Record<keyof ScheduleFields, string> = {
-  schedule_type: "/schedule_type",
-  cron_expr: "/cron_expr",
-  interval_ms: "/interval_ms",
-  anchor_at: "/anchor_at",
-  once_at: "/once_at",
-  timezone: "/timezone",
-  dst_gap: "/dst_policy/gap",
-  dst_overlap: "/dst_policy/overlap",
-};
-
-const problem = (field: keyof ScheduleFields, code: string, detail: string): FieldProblem => ({
-  pointer: POINTERS[field],
-  code,
-  detail,
-});
+const problem = (field: Field, code: string, detail: string): FieldProblem => ({ pointer: `/${field}`, code, detail });

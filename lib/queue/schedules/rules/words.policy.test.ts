@@ -38,7 +38,9 @@ test.each([
 
 test("intervals and single instants are described in words", () => {
   const interval = (intervalMs: number) =>
-    describeSchedule(ruleOf({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT, timezone: "Europe/Berlin" }));
+    describeSchedule(
+      ruleOf({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT, timezone: "Europe/Berlin" }),
+    );
   const from = "counted from 2026-03-01 10:00 (Europe/Berlin)";
   expect(interval(3_600_000)).toBe(`Every hour, ${from}`);
   expect(interval(5_400_000)).toBe(`Every 1 hour 30 minutes, ${from}`);
@@ -94,7 +96,8 @@ test("an interval counts from its anchor, at any time", () => {
 });
 
 test("intervals have bounds, instants lie between 1970 and 9999", () => {
-  const interval = (intervalMs: number) => refusal({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT });
+  const interval = (intervalMs: number) =>
+    refusal({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT });
   for (const value of [
     0,
     -1,
@@ -106,7 +109,10 @@ test("intervals have bounds, instants lie between 1970 and 9999", () => {
   ]) {
     expect(interval(value), String(value)).toMatchObject({ pointer: "/interval_ms", code: "range" });
   }
-  expect(refusal({ schedule_type: "once", once_at: new Date(-1) })).toMatchObject({ pointer: "/once_at", code: "range" });
+  expect(refusal({ schedule_type: "once", once_at: new Date(-1) })).toMatchObject({
+    pointer: "/once_at",
+    code: "range",
+  });
   expect(refusal({ schedule_type: "once", once_at: new Date(Number.NaN) })).toMatchObject({ code: "range" });
 });
 

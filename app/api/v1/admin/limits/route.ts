@@ -1,7 +1,7 @@
 import { auditedChange } from "@/lib/api/audited";
 import { Reply } from "@/lib/api/http/respond";
-import { limitInput } from "@/lib/api/resources/queue-input";
-import { limitChange, serializeLimit } from "@/lib/api/resources/serialize-queues";
+import { defined } from "@/lib/api/resources/filters";
+import { limitChange } from "@/lib/api/resources/queue-changes";
 import { platformRoute } from "@/lib/api/route";
 import { createLimitBody as createBody, limit, limitList } from "@/lib/contract";
 import { createLimit, listLimits } from "@/lib/queue";
@@ -12,7 +12,7 @@ export const GET = platformRoute({
   permission: "platform:queues:read",
   summary: "List all limits",
   response: limitList,
-  handler: async ({ db }) => ({ data: (await listLimits(db)).map(serializeLimit) }),
+  handler: async ({ db }) => ({ data: await listLimits(db) }),
 });
 
 export const POST = platformRoute({
@@ -25,10 +25,10 @@ export const POST = platformRoute({
     const { body } = context;
     const created = await auditedChange(
       context,
-      (db) => createLimit(db, limitInput(body)),
+      (db) => createLimit(db, defined(body)),
       (made) => limitChange("limit.created", made),
     );
-    return new Reply(serializeLimit(created), {
+    return new Reply(created, {
       status: 201,
       headers: { location: `/api/v1/admin/limits/${created.id}` },
     });

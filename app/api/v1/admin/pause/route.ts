@@ -1,7 +1,7 @@
 import { auditedChange } from "@/lib/api/audited";
 import { Reply } from "@/lib/api/http/respond";
-import { pauseInput } from "@/lib/api/resources/queue-input";
-import { pauseChange, serializePause } from "@/lib/api/resources/serialize-queues";
+import { defined } from "@/lib/api/resources/filters";
+import { pauseChange } from "@/lib/api/resources/queue-changes";
 import { platformRoute } from "@/lib/api/route";
 import { createPause, pauseList, pauseView } from "@/lib/contract";
 import { listPauses, notifyPaused, pause } from "@/lib/queue";
@@ -12,7 +12,7 @@ export const GET = platformRoute({
   permission: "platform:queues:read",
   summary: "List the current pauses",
   response: pauseList,
-  handler: async ({ db }) => ({ data: (await listPauses(db)).map(serializePause) }),
+  handler: async ({ db }) => ({ data: await listPauses(db) }),
 });
 
 export const POST = platformRoute({
@@ -25,11 +25,11 @@ export const POST = platformRoute({
     const { actor, body } = context;
     const paused = await auditedChange(
       context,
-      (db) => pause(db, actor, pauseInput(body)),
+      (db) => pause(db, actor, defined(body)),
       (made) => pauseChange("pause.set", made),
     );
     notifyPaused(context.db);
-    return new Reply(serializePause(paused), {
+    return new Reply(paused, {
       status: 201,
       headers: { location: `/api/v1/admin/pause/${paused.id}` },
     });

@@ -1,7 +1,6 @@
 import { auditedChange } from "@/lib/api/audited";
 import { Reply } from "@/lib/api/http/respond";
-import { queueInput } from "@/lib/api/resources/queue-input";
-import { serializeQueue } from "@/lib/api/resources/serialize-queues";
+import { defined } from "@/lib/api/resources/filters";
 import { platformRoute } from "@/lib/api/route";
 import { createQueueBody as createBody, queue, queueList } from "@/lib/contract";
 import { createQueue, listQueues } from "@/lib/queue";
@@ -12,7 +11,7 @@ export const GET = platformRoute({
   permission: "platform:queues:read",
   summary: "List all queues with their settings",
   response: queueList,
-  handler: async ({ db }) => ({ data: (await listQueues(db)).map(serializeQueue) }),
+  handler: async ({ db }) => ({ data: await listQueues(db) }),
 });
 
 export const POST = platformRoute({
@@ -25,10 +24,10 @@ export const POST = platformRoute({
     const { body } = context;
     const created = await auditedChange(
       context,
-      (db) => createQueue(db, { name: body.name, ...queueInput(body) }),
+      (db) => createQueue(db, { name: body.name, ...defined(body) }),
       ({ id, name }) => ({ action: "queue.created", objectKind: "queue", objectId: String(id), detail: { name } }),
     );
-    return new Reply(serializeQueue(created), {
+    return new Reply(created, {
       status: 201,
       headers: { location: `/api/v1/admin/queues/${created.id}` },
     });

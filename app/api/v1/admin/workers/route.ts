@@ -1,4 +1,4 @@
-import { serializeTzVersions, serializeWorker } from "@/lib/api/resources/serialize";
+import { tzVersions } from "@/lib/api/resources/jobs";
 import { platformRoute } from "@/lib/api/route";
 import { WORKER_THRESHOLDS, workerList } from "@/lib/contract";
 import { TZ_VERSION } from "@/lib/process";
@@ -13,9 +13,9 @@ export const GET = platformRoute({
   handler: async ({ db }) => {
     const workers = await listWorkers(db);
     return {
-      data: workers.map(serializeWorker),
+      data: workers,
       thresholds: WORKER_THRESHOLDS,
-      tz_versions: serializeTzVersions(await listTzVersions(db), TZ_VERSION),
+      tz_versions: tzVersions(await listTzVersions(db), TZ_VERSION),
       as_of: new Date().toISOString(),
     };
   },

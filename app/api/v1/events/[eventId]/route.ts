@@ -1,5 +1,5 @@
 import { notFound } from "@/lib/api/http/problem";
-import { serializeEvent } from "@/lib/api/resources/events";
+import { shownEvent } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
 import { event, eventParams } from "@/lib/contract";
 import { getEvent } from "@/lib/queue";
@@ -14,6 +14,6 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params, place }) => {
     const found = await getEvent(db, scope, params.eventId);
     if (!found) throw notFound();
-    return serializeEvent(found, place.permissions);
+    return shownEvent(found, place.permissions);
   },
 });

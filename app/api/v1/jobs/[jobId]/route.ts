@@ -1,6 +1,6 @@
 import { notFound } from "@/lib/api/http/problem";
-import { jobChangeOf } from "@/lib/api/resources/filters";
-import { serializeJob } from "@/lib/api/resources/serialize";
+import { defined } from "@/lib/api/resources/filters";
+import { shownJob } from "@/lib/api/resources/shown";
 import { tenantRoute } from "@/lib/api/route";
 import { changeJobBody as changeBody, job, jobParams } from "@/lib/contract";
 import { changeJob, getJob } from "@/lib/queue";
@@ -15,7 +15,7 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params }) => {
     const view = await getJob(db, scope, params.jobId);
     if (!view) throw notFound();
-    return serializeJob(view);
+    return shownJob(view);
   },
 });
 
@@ -26,5 +26,5 @@ export const PATCH = tenantRoute({
   body: changeBody,
   response: job,
   handler: async ({ db, scope, params, body }) =>
-    serializeJob(await changeJob(db, scope, { jobId: params.jobId, ...jobChangeOf(body) })),
+    shownJob(await changeJob(db, scope, { jobId: params.jobId, ...defined(body) })),
 });

@@ -1,6 +1,6 @@
 import { listPosition, listReply } from "@/lib/api/http/list";
 import { Reply } from "@/lib/api/http/respond";
-import { bulkRequest, serializeActionPreview, serializeJobAction } from "@/lib/api/resources/job-actions";
+import { bulkRequest, shownPreview } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { createdJobAction, createJobAction, jobActionList, jobActionListQuery } from "@/lib/contract";
 import { acceptBulkAction, listBulkActions, previewBulkAction } from "@/lib/queue";
@@ -20,7 +20,7 @@ export const GET = tenantRoute({
     const position = listPosition(query, list);
     const page = await listBulkActions(db, scope, position);
     const url = new URL(info.path + info.search, runtime.config.origin);
-    return listReply({ ...page, rows: page.actions.map(serializeJobAction) }, position, { scope: list, url });
+    return listReply({ ...page, rows: page.actions }, position, { scope: list, url });
   },
 });
 
@@ -36,9 +36,9 @@ export const POST = tenantRoute({
   handler: async ({ db, scope, body }) => {
     const request = bulkRequest(body);
     if (body.dry_run)
-      return new Reply(serializeActionPreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
+      return new Reply(await shownPreview(await previewBulkAction(db, scope, request)), { status: 200 });
     const action = await acceptBulkAction(db, scope, request);
     const headers = { location: `/api/v1/jobs/actions/${action.id}` };
-    return new Reply(serializeJobAction(action), { status: 202, headers });
+    return new Reply(action, { status: 202, headers });
   },
 });

@@ -2,7 +2,7 @@ import { requireParents } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
 import { chainDepthOfJob } from "@/lib/api/resources/chain";
 import { newJob, permissionsForNewJob } from "@/lib/api/resources/filters";
-import { serializeEnqueued } from "@/lib/api/resources/serialize";
+import { enqueuedAnswer } from "@/lib/api/resources/jobs";
 import { tenantRoute } from "@/lib/api/route";
 import { acceptedJobs, createJobs, LIMITS } from "@/lib/contract";
 import { enqueueJobs, knownJobs } from "@/lib/queue";
@@ -28,7 +28,7 @@ export const POST = tenantRoute({
       body.jobs.map((one) => ({ ...newJob(one), chainDepth })),
       { inTurns: true },
     );
-    const data = enqueued.map((job, index) => ({ ...serializeEnqueued(job), ref: body.jobs[index]?.ref ?? null }));
+    const data = enqueued.map((job, index) => ({ ...enqueuedAnswer(job), ref: body.jobs[index]?.ref ?? null }));
     return new Reply({ data }, { status: enqueued.every((job) => job.deduplicated) ? 200 : 201 });
   },
 });

@@ -1,5 +1,6 @@
 import { listPosition, listReply } from "@/lib/api/http/list";
-import { deadLetterFilter, serializeDeadLetters } from "@/lib/api/resources/dead-letters";
+import { deadLetterFilter } from "@/lib/api/resources/dead-letters";
+import { shownDeadLetters } from "@/lib/api/resources/shown";
 import { tenantRoute } from "@/lib/api/route";
 import { deadLetterList, deadLetterListQuery } from "@/lib/contract";
 import { listDeadLetters } from "@/lib/queue";
@@ -17,6 +18,6 @@ export const GET = tenantRoute({
     const position = listPosition({ limit, offset, cursor }, list);
     const page = await listDeadLetters(db, scope, deadLetterFilter(filter), position);
     const url = new URL(info.path + info.search, runtime.config.origin);
-    return listReply({ ...page, rows: await serializeDeadLetters(page.letters) }, position, { scope: list, url });
+    return listReply({ ...page, rows: await shownDeadLetters(page.letters) }, position, { scope: list, url });
   },
 });

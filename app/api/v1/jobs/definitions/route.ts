@@ -1,4 +1,3 @@
-import { serializeDefinition } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
 import { definitionList } from "@/lib/contract";
 import { listDefinitions } from "@/lib/queue";
@@ -11,6 +10,6 @@ export const GET = tenantRoute({
   response: definitionList,
   handler: async ({ db }) => {
     const definitions = await listDefinitions(db);
-    return { data: definitions.filter((definition) => definition.is_active).map(serializeDefinition) };
+    return { data: definitions.filter((definition) => definition.is_active) };
   },
 });

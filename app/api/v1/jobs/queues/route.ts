@@ -1,4 +1,3 @@
-import { serializeTenantQueue } from "@/lib/api/resources/serialize-queues";
 import { tenantRoute } from "@/lib/api/route";
 import { tenantQueueList } from "@/lib/contract";
 import { listTenantQueues } from "@/lib/queue";

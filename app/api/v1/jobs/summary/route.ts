@@ -1,4 +1,3 @@
-import { serializeSummary } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
 import { jobSummary } from "@/lib/contract";
 import { summarizeJobs } from "@/lib/queue";
@@ -9,5 +8,5 @@ export const GET = tenantRoute({
   permission: "jobs:read",
   summary: "Count jobs by status; ended jobs of the last 24 hours",
   response: jobSummary,
-  handler: async ({ db, scope }) => serializeSummary(await summarizeJobs(db, scope)),
+  handler: async ({ db, scope }) => await summarizeJobs(db, scope),
 });

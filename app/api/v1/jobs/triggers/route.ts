@@ -1,7 +1,8 @@
 import { etagOf } from "@/lib/api/http/etag";
 import { listPosition, listReply } from "@/lib/api/http/list";
 import { Reply } from "@/lib/api/http/respond";
-import { serializeTrigger, triggerFilter, triggerInput } from "@/lib/api/resources/triggers";
+import { defined } from "@/lib/api/resources/filters";
+import { triggerInput } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
 import { createTriggerBody as createBody, trigger, triggerList, triggerListQuery } from "@/lib/contract";
 import { createTrigger, listTriggers } from "@/lib/queue";
@@ -17,9 +18,9 @@ export const GET = tenantRoute({
     const { limit, offset, cursor, ...filter } = query;
     const list = { secret: runtime.config.cursorSecret, list: "triggers", tenantId: scope.tenantId, filter };
     const position = listPosition({ limit, offset, cursor }, list);
-    const page = await listTriggers(db, scope, triggerFilter(filter), position);
+    const page = await listTriggers(db, scope, defined(filter), position);
     const url = new URL(info.path + info.search, runtime.config.origin);
-    return listReply({ ...page, rows: page.triggers.map(serializeTrigger) }, position, { scope: list, url });
+    return listReply({ ...page, rows: page.triggers }, position, { scope: list, url });
   },
 });
 
@@ -33,6 +34,6 @@ export const POST = tenantRoute({
   handler: async ({ db, scope, body }) => {
     const made = await createTrigger(db, scope, triggerInput(body));
     const headers = { location: `/api/v1/jobs/triggers/${made.id}`, ...etagOf(made) };
-    return new Reply(serializeTrigger(made), { status: 201, headers });
+    return new Reply(made, { status: 201, headers });
   },
 });

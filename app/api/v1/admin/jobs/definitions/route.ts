@@ -1,7 +1,6 @@
 import { auditedChange } from "@/lib/api/audited";
 import { Reply } from "@/lib/api/http/respond";
-import { definitionInput } from "@/lib/api/resources/filters";
-import { serializeDefinition } from "@/lib/api/resources/serialize";
+import { defined } from "@/lib/api/resources/filters";
 import { platformRoute } from "@/lib/api/route";
 import { createDefinitionBody as createBody, definition, definitionList } from "@/lib/contract";
 import { createDefinition, listDefinitions } from "@/lib/queue";
@@ -12,7 +11,7 @@ export const GET = platformRoute({
   permission: "platform:definitions:read",
   summary: "List all definitions",
   response: definitionList,
-  handler: async ({ db }) => ({ data: (await listDefinitions(db)).map(serializeDefinition) }),
+  handler: async ({ db }) => ({ data: await listDefinitions(db) }),
 });
 
 export const POST = platformRoute({
@@ -25,10 +24,10 @@ export const POST = platformRoute({
     const { actor, body } = context;
     const created = await auditedChange(
       context,
-      (db) => createDefinition(db, actor, { key: body.key, ...definitionInput(body) }),
+      (db) => createDefinition(db, actor, { key: body.key, ...defined(body) }),
       ({ id, key }) => ({ action: "definition.created", objectKind: "definition", objectId: id, detail: { key } }),
     );
     const headers = { location: `/api/v1/admin/jobs/definitions/${created.id}` };
-    return new Reply(serializeDefinition(created), { status: 201, headers });
+    return new Reply(created, { status: 201, headers });
   },
 });

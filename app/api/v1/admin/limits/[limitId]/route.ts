@@ -1,6 +1,6 @@
 import { auditedChange } from "@/lib/api/audited";
-import { limitValues } from "@/lib/api/resources/queue-input";
-import { limitChange, serializeLimit } from "@/lib/api/resources/serialize-queues";
+import { defined } from "@/lib/api/resources/filters";
+import { limitChange } from "@/lib/api/resources/queue-changes";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
 import { limit, limitParams, updateLimitBody as updateBody } from "@/lib/contract";
@@ -18,11 +18,11 @@ export const PATCH = platformRoute({
     const { db, params, body } = context;
     const changed = await auditedChange(
       context,
-      (inside) => updateLimit(inside, { id: params.limitId, patch: limitValues(body) }),
+      (inside) => updateLimit(inside, { id: params.limitId, patch: defined(body) }),
       (now) => limitChange("limit.changed", now),
     );
     wakeWorkers(db);
-    return serializeLimit(changed);
+    return changed;
   },
 });
 
@@ -39,6 +39,6 @@ export const DELETE = platformRoute({
       (was) => limitChange("limit.deleted", was),
     );
     wakeWorkers(db);
-    return serializeLimit(deleted);
+    return deleted;
   },
 });

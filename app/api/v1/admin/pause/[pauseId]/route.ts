@@ -1,5 +1,5 @@
 import { auditedChange } from "@/lib/api/audited";
-import { pauseChange, serializePause } from "@/lib/api/resources/serialize-queues";
+import { pauseChange } from "@/lib/api/resources/queue-changes";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
 import { pauseParams, pauseView } from "@/lib/contract";
@@ -20,6 +20,6 @@ export const DELETE = platformRoute({
       (was) => pauseChange("pause.ended", was),
     );
     wakeWorkers(db);
-    return serializePause(ended);
+    return ended;
   },
 });

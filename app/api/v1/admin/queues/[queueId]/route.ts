@@ -1,6 +1,5 @@
 import { auditedChange } from "@/lib/api/audited";
-import { queueInput } from "@/lib/api/resources/queue-input";
-import { serializeQueue } from "@/lib/api/resources/serialize-queues";
+import { defined } from "@/lib/api/resources/filters";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
 import { queue, queueParams, updateQueueBody as updateBody } from "@/lib/contract";
@@ -19,7 +18,7 @@ export const PATCH = platformRoute({
     const fields = Object.keys(body);
     const changed = await auditedChange(
       context,
-      (inside) => updateQueue(inside, { id: params.queueId, patch: queueInput(body) }),
+      (inside) => updateQueue(inside, { id: params.queueId, patch: defined(body) }),
       ({ id, name }) => ({
         action: "queue.changed",
         objectKind: "queue",
@@ -28,6 +27,6 @@ export const PATCH = platformRoute({
       }),
     );
     wakeWorkers(db);
-    return serializeQueue(changed);
+    return changed;
   },
 });

@@ -1,5 +1,4 @@
 import { chainDepth } from "@/lib/api/resources/chain";
-import { serializeReplayed } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
 import { replayEventBody as body, eventParams, replayedEvent } from "@/lib/contract";
 import { replayEvent } from "@/lib/queue";
@@ -15,6 +14,6 @@ export const POST = tenantRoute({
   chained: true,
   handler: async ({ db, scope, params, info, runtime }) => {
     const depths = { maxDepth: runtime.config.eventMaxDepth, chainDepth: chainDepth(info) };
-    return serializeReplayed(await replayEvent(db, scope, { eventId: params.eventId, ...depths }));
+    return await replayEvent(db, scope, { eventId: params.eventId, ...depths });
   },
 });

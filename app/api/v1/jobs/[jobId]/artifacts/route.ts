@@ -1,5 +1,4 @@
 import { notFound } from "@/lib/api/http/problem";
-import { serializeArtifact } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
 import { artifactList, jobParams } from "@/lib/contract";
 import { listArtifacts, readArtifactUsage } from "@/lib/queue";
@@ -15,6 +14,6 @@ export const GET = tenantRoute({
     const artifacts = await listArtifacts(db, scope, params.jobId);
     if (!artifacts) throw notFound();
     const usage = { bytes: await readArtifactUsage(db, scope), max_bytes: runtime.config.artifactQuota.tenantBytes };
-    return { data: artifacts.map(serializeArtifact), tenant_usage: usage };
+    return { data: artifacts, tenant_usage: usage };
   },
 });

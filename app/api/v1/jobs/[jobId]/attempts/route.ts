@@ -1,6 +1,6 @@
 import { decodeNumber, encodeNumber } from "@/lib/api/http/cursor";
 import { notFound } from "@/lib/api/http/problem";
-import { serializeAttempts } from "@/lib/api/resources/serialize";
+import { shownAttempts } from "@/lib/api/resources/shown";
 import { tenantRoute } from "@/lib/api/route";
 import { attemptList, attemptListQuery, jobParams, LIMITS } from "@/lib/contract";
 import { listAttempts } from "@/lib/queue";
@@ -22,6 +22,6 @@ export const GET = tenantRoute({
     if (!page) throw notFound();
     const last = page.at(-1);
     const next_cursor = last?.has_older ? encodeNumber(list, last.attempt_no) : null;
-    return { data: await serializeAttempts(page), pagination: { limit, has_more: next_cursor !== null, next_cursor } };
+    return { data: await shownAttempts(page), pagination: { limit, has_more: next_cursor !== null, next_cursor } };
   },
 });

@@ -1,4 +1,4 @@
-import { serializeJob } from "@/lib/api/resources/serialize";
+import { shownJob } from "@/lib/api/resources/shown";
 import { wakeForCancel } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
 import { cancelJobBody as cancelBody, job, jobParams } from "@/lib/contract";
@@ -13,5 +13,5 @@ export const POST = tenantRoute({
   body: cancelBody,
   response: job,
   afterCommit: wakeForCancel,
-  handler: async ({ db, scope, params }) => serializeJob(await cancelJob(db, scope, params.jobId)),
+  handler: async ({ db, scope, params }) => shownJob(await cancelJob(db, scope, params.jobId)),
 });

@@ -1,5 +1,4 @@
 import { notFound } from "@/lib/api/http/problem";
-import { serializeDependencies } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
 import { dependenciesAnswer, jobParams, LIMITS } from "@/lib/contract";
 import { listDependencies } from "@/lib/queue";
@@ -14,6 +13,6 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params }) => {
     const found = await listDependencies(db, scope, { jobId: params.jobId, limit: LIMITS.dependencyPageMax });
     if (!found) throw notFound();
-    return serializeDependencies(found);
+    return found;
   },
 });

@@ -1,6 +1,6 @@
 import { notFound } from "@/lib/api/http/problem";
 import { logPosition } from "@/lib/api/resources/filters";
-import { serializeLogPage } from "@/lib/api/resources/serialize";
+import { shownOutput } from "@/lib/api/resources/shown";
 import { tenantRoute } from "@/lib/api/route";
 import { jobParams, logPage, logQuery } from "@/lib/contract";
 import { readLogs } from "@/lib/queue";
@@ -16,6 +16,6 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params, query }) => {
     const page = await readLogs(db, scope, params.jobId, logPosition(query));
     if (!page) throw notFound();
-    return serializeLogPage(page, query.after);
+    return shownOutput(page, query.after);
   },
 });

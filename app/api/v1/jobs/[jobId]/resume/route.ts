@@ -1,4 +1,4 @@
-import { serializeJob } from "@/lib/api/resources/serialize";
+import { shownJob } from "@/lib/api/resources/shown";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
 import { pauseJobBody as body, job, jobParams } from "@/lib/contract";
@@ -13,5 +13,5 @@ export const POST = tenantRoute({
   body,
   response: job,
   afterCommit: wakeWorkers,
-  handler: async ({ db, scope, params }) => serializeJob(await resumeJob(db, scope, params.jobId)),
+  handler: async ({ db, scope, params }) => shownJob(await resumeJob(db, scope, params.jobId)),
 });

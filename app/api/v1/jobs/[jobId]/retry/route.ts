@@ -1,6 +1,6 @@
 import { Reply } from "@/lib/api/http/respond";
 import { chainDepthOfJob } from "@/lib/api/resources/chain";
-import { serializeJob } from "@/lib/api/resources/serialize";
+import { shownJob } from "@/lib/api/resources/shown";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
 import { job, jobParams, retryJobBody as retryBody } from "@/lib/contract";
@@ -20,8 +20,8 @@ export const POST = tenantRoute({
     const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     const change = "payload" in body ? { payload: body.payload } : {};
     const retried = await retryJob(db, scope, { jobId: params.jobId, chainDepth, ...change });
-    if (!retried.created) return serializeJob(retried.job);
+    if (!retried.created) return shownJob(retried.job);
     const headers = { location: `/api/v1/jobs/${retried.job.id}` };
-    return new Reply(serializeJob(retried.job), { status: 201, headers });
+    return new Reply(shownJob(retried.job), { status: 201, headers });
   },
 });

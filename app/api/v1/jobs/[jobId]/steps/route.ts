@@ -1,6 +1,6 @@
 import { notFound } from "@/lib/api/http/problem";
 import { stepPosition } from "@/lib/api/resources/filters";
-import { serializeSteps } from "@/lib/api/resources/serialize";
+import { stepsAnswer } from "@/lib/api/resources/jobs";
 import { tenantRoute } from "@/lib/api/route";
 import { jobParams, stepList, stepListQuery } from "@/lib/contract";
 import { listSteps } from "@/lib/queue";
@@ -16,6 +16,6 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params, query }) => {
     const page = await listSteps(db, scope, params.jobId, stepPosition(query.after));
     if (!page) throw notFound();
-    return serializeSteps(page);
+    return stepsAnswer(page);
   },
 });

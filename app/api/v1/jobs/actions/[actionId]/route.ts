@@ -1,5 +1,4 @@
 import { notFound } from "@/lib/api/http/problem";
-import { serializeJobAction } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { jobAction, jobActionParams } from "@/lib/contract";
 import { getBulkAction } from "@/lib/queue";
@@ -14,6 +13,6 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params }) => {
     const action = await getBulkAction(db, scope, params.actionId);
     if (!action) throw notFound();
-    return serializeJobAction(action);
+    return action;
   },
 });

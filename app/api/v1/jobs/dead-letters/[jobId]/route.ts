@@ -1,6 +1,6 @@
 import { notFound } from "@/lib/api/http/problem";
-import { serializeDeadLetter, serializeJobEvent } from "@/lib/api/resources/dead-letters";
 import { defined } from "@/lib/api/resources/filters";
+import { shownDeadLetter } from "@/lib/api/resources/shown";
 import { tenantRoute } from "@/lib/api/route";
 import { changeDeadLetter, deadLetterDetail, deadLetterParams } from "@/lib/contract";
 import { getDeadLetter, listJobEvents, triageDeadLetter } from "@/lib/queue";
@@ -16,7 +16,7 @@ export const GET = tenantRoute({
     const letter = await getDeadLetter(db, scope, params.jobId);
     if (!letter) throw notFound();
     const history = await listJobEvents(db, scope, params.jobId);
-    return { ...serializeDeadLetter(letter), history: history.map(serializeJobEvent) };
+    return { ...shownDeadLetter(letter), history: history };
   },
 });
 
@@ -30,6 +30,6 @@ export const PATCH = tenantRoute({
     const change = defined({ status: body.status, note: body.note });
     const letter = await triageDeadLetter(db, scope, { jobId: params.jobId, ...change });
     const history = await listJobEvents(db, scope, params.jobId);
-    return { ...serializeDeadLetter(letter), history: history.map(serializeJobEvent) };
+    return { ...shownDeadLetter(letter), history: history };
   },
 });

@@ -1,7 +1,7 @@
 import { Reply } from "@/lib/api/http/respond";
 import { redriveRequest } from "@/lib/api/resources/dead-letters";
-import { serializeActionPreview, serializeJobAction } from "@/lib/api/resources/job-actions";
-import { serializeJob } from "@/lib/api/resources/serialize";
+import { shownPreview } from "@/lib/api/resources/job-actions";
+import { shownJob } from "@/lib/api/resources/shown";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
 import { redrive, redriven } from "@/lib/contract";
@@ -23,13 +23,13 @@ export const POST = tenantRoute({
     const [jobId] = body.ids ?? [];
     if ("payload" in body && jobId !== undefined) {
       const made = await redriveEdited(db, scope, { jobId, payload: body.payload });
-      return new Reply(serializeJob(made), { status: 201, headers: { location: `/api/v1/jobs/${made.id}` } });
+      return new Reply(shownJob(made), { status: 201, headers: { location: `/api/v1/jobs/${made.id}` } });
     }
     const request = redriveRequest(body);
     if (body.dry_run)
-      return new Reply(serializeActionPreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
+      return new Reply(await shownPreview(await previewBulkAction(db, scope, request)), { status: 200 });
     const action = await acceptBulkAction(db, scope, request);
     const headers = { location: `/api/v1/jobs/actions/${action.id}` };
-    return new Reply(serializeJobAction(action), { status: 202, headers });
+    return new Reply(action, { status: 202, headers });
   },
 });

@@ -1,7 +1,7 @@
 import { etagOf, expectedVersions } from "@/lib/api/http/etag";
 import { notFound } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
-import { serializeTrigger, triggerPatch } from "@/lib/api/resources/triggers";
+import { triggerPatch } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
 import { trigger, triggerParams, updateTrigger } from "@/lib/contract";
 import { changeTrigger, deleteTrigger, getTrigger } from "@/lib/queue";
@@ -17,7 +17,7 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params }) => {
     const found = await getTrigger(db, scope, params.triggerId);
     if (!found) throw notFound();
-    return new Reply(serializeTrigger(found), { headers: etagOf(found) });
+    return new Reply(found, { headers: etagOf(found) });
   },
 });
 
@@ -31,7 +31,7 @@ export const PATCH = tenantRoute({
   handler: async ({ db, scope, params, body, info }) => {
     const expected = expectedVersions(info.ifMatch);
     const changed = await changeTrigger(db, scope, { ...params, expected, patch: triggerPatch(body) });
-    return new Reply(serializeTrigger(changed), { headers: etagOf(changed) });
+    return new Reply(changed, { headers: etagOf(changed) });
   },
 });
 
@@ -43,6 +43,6 @@ export const DELETE = tenantRoute({
   etag: true,
   handler: async ({ db, scope, params, info }) => {
     const deleted = await deleteTrigger(db, scope, { ...params, expected: expectedVersions(info.ifMatch) });
-    return serializeTrigger(deleted);
+    return deleted;
   },
 });

@@ -1,4 +1,4 @@
-import { previewInput, serializeTriggerPreview } from "@/lib/api/resources/triggers";
+import { previewInput } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
 import { previewTriggerBody as previewBody, triggerPreview } from "@/lib/contract";
 import { previewTrigger } from "@/lib/queue";
@@ -10,5 +10,5 @@ export const POST = tenantRoute({
   summary: "Preview a schedule: its description and next runs",
   body: previewBody,
   response: triggerPreview,
-  handler: async ({ db, scope, body }) => serializeTriggerPreview(await previewTrigger(db, scope, previewInput(body))),
+  handler: async ({ db, scope, body }) => await previewTrigger(db, scope, previewInput(body)),
 });

@@ -1,4 +1,4 @@
-import { serializeTests, testRequest } from "@/lib/api/resources/events";
+import { testRequest } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
 import { testTriggersBody as testBody, triggerTests } from "@/lib/contract";
 import { testTriggers } from "@/lib/queue";
@@ -12,5 +12,5 @@ export const POST = tenantRoute({
   response: triggerTests,
   // The rendered payloads show the data of stored events, and job.* events hold results and errors of jobs.
   sometimes: ({ replay }) => (replay === undefined ? [] : ["events:read", "jobs:read"]),
-  handler: async ({ db, scope, body }) => serializeTests(await testTriggers(db, scope, testRequest(body))),
+  handler: async ({ db, scope, body }) => await testTriggers(db, scope, testRequest(body)),
 });

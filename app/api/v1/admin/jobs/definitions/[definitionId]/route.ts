@@ -1,6 +1,5 @@
 import { auditedChange } from "@/lib/api/audited";
-import { definitionInput } from "@/lib/api/resources/filters";
-import { serializeDefinition } from "@/lib/api/resources/serialize";
+import { defined } from "@/lib/api/resources/filters";
 import { platformRoute } from "@/lib/api/route";
 import { definition, definitionParams, updateDefinitionBody as updateBody } from "@/lib/contract";
 import { updateDefinition } from "@/lib/queue";
@@ -15,7 +14,7 @@ export const PATCH = platformRoute({
   response: definition,
   handler: async (context) => {
     const { actor, params, body } = context;
-    const change = { id: params.definitionId, patch: definitionInput(body) };
+    const change = { id: params.definitionId, patch: defined(body) };
     const fields = Object.keys(body);
     const changed = await auditedChange(
       context,
@@ -27,6 +26,6 @@ export const PATCH = platformRoute({
         detail: { key, version, fields },
       }),
     );
-    return serializeDefinition(changed);
+    return changed;
   },
 });

@@ -1,5 +1,4 @@
 import { downloadArtifact } from "@/lib/api/resources/artifact-download";
-import { serializeArtifact } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
 import { artifact, artifactParams } from "@/lib/contract";
 import { deleteArtifact } from "@/lib/queue";
@@ -12,5 +11,5 @@ export const DELETE = tenantRoute({
   summary: "Delete an artifact of a job and free its quota",
   params: artifactParams,
   response: artifact,
-  handler: async ({ db, scope, params }) => serializeArtifact(await deleteArtifact(db, scope, params)),
+  handler: async ({ db, scope, params }) => await deleteArtifact(db, scope, params),
 });

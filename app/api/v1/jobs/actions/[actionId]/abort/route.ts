@@ -1,4 +1,3 @@
-import { serializeJobAction } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { abortJobAction, jobAction, jobActionParams } from "@/lib/contract";
 import { abortBulkAction } from "@/lib/queue";
@@ -11,5 +10,5 @@ export const POST = tenantRoute({
   params: jobActionParams,
   body: abortJobAction,
   response: jobAction,
-  handler: async ({ db, scope, params }) => serializeJobAction(await abortBulkAction(db, scope, params.actionId)),
+  handler: async ({ db, scope, params }) => await abortBulkAction(db, scope, params.actionId),
 });

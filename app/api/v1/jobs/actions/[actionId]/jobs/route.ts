@@ -1,5 +1,5 @@
 import { notFound } from "@/lib/api/http/problem";
-import { resultsRequest, serializeResults } from "@/lib/api/resources/job-actions";
+import { resultsPage, resultsRequest } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { jobActionParams, jobActionResults, jobActionResultsQuery } from "@/lib/contract";
 import { listBulkResults } from "@/lib/queue";
@@ -15,6 +15,6 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params, query }) => {
     const page = await listBulkResults(db, scope, params.actionId, resultsRequest(query));
     if (!page) throw notFound();
-    return serializeResults(page);
+    return resultsPage(page);
   },
 });

@@ -1,7 +1,7 @@
 import { encodeCursor } from "@/lib/api/http/cursor";
 import { listPosition } from "@/lib/api/http/list";
 import { notFound } from "@/lib/api/http/problem";
-import { firingFilter, serializeFiring } from "@/lib/api/resources/triggers";
+import { defined } from "@/lib/api/resources/filters";
 import { tenantRoute } from "@/lib/api/route";
 import { firingList, firingListQuery, triggerParams } from "@/lib/contract";
 import { listFirings } from "@/lib/queue";
@@ -23,11 +23,11 @@ export const GET = tenantRoute({
       filter: { ...filter, ...params },
     };
     const page = listPosition({ limit, cursor }, list);
-    const found = await listFirings(db, scope, { ...params, filter: firingFilter(filter), page });
+    const found = await listFirings(db, scope, { ...params, filter: defined(filter), page });
     if (!found) throw notFound();
     const last = found.firings.at(-1);
     return {
-      data: found.firings.map(serializeFiring),
+      data: found.firings,
       pagination: {
         limit: page.limit,
         has_more: found.hasMore,

@@ -1,7 +1,6 @@
 import { Reply } from "@/lib/api/http/respond";
 import { chainDepthOfJob } from "@/lib/api/resources/chain";
-import { serializeJob } from "@/lib/api/resources/serialize";
-import { serializeFiring } from "@/lib/api/resources/triggers";
+import { shownJob } from "@/lib/api/resources/shown";
 import { tenantRoute } from "@/lib/api/route";
 import { runTriggerBody as runBody, triggerParams, triggerRun } from "@/lib/contract";
 import { runTrigger } from "@/lib/queue";
@@ -19,7 +18,7 @@ export const POST = tenantRoute({
   handler: async ({ db, scope, params, body, info, runtime }) => {
     const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     const { job, firing } = await runTrigger(db, scope, { ...params, ...body, chainDepth });
-    const answer = { firing: serializeFiring(firing), job: serializeJob(job) };
+    const answer = { firing: firing, job: shownJob(job) };
     return new Reply(answer, { status: 201, headers: { location: `/api/v1/jobs/${job.id}` } });
   },
 });
