@@ -71,7 +71,7 @@ async function measure(bench: OneLane, { way, claimers, jobs }: Round): Promise<
 const limitOf = (kind: "other" | "running" | "starts") => ({
   scope: "definition" as const,
   definitionKey: kind === "other" ? "other" : "noop",
-  ...(kind === "starts" ? { startsPerSecond: 1_000_000, burst: 1_000_000 } : { maxRunning: 1_000_000 }),
+  ...(kind === "starts" ? { starts_per_second: 1_000_000, burst: 1_000_000 } : { max_running: 1_000_000 }),
 });
 
 async function drain(db: Database, lane: LaneRequest, workerId: string): Promise<void> {

@@ -26,7 +26,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
   const seed = nextSeed();
   const random = randomFrom(seed);
   const accepted: string[] = [];
-  const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
+  const retry = { strategy: "fixed", delay_seconds: 0.2, jitter: 0.5 } as const;
   for (const key of ["speak", "say", "doze", "fail"])
     await stage.define(key, { lease_seconds: LEASE_SECONDS, max_attempts: 50, timeout_seconds: 60, retry });
 

@@ -60,7 +60,7 @@ suite(
   "R-13 jobs that kill their worker end as dead letters, and each other job loses at most one attempt",
   async (build) => {
     const arena = await openArena();
-    const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
+    const retry = { strategy: "fixed", delay_seconds: 0.2, jitter: 0.5 } as const;
     await arena.defineHarm({ lease_seconds: 5, max_attempts: 3, retry });
     const neighbour = await arena.factory.tenant("neighbour");
     await arena.startScheduler();

@@ -14,7 +14,7 @@ const LEASE_SECONDS = 5;
 const PROBE = "e2e/processes/remote/probe_worker.py";
 const python = await findPython();
 const stage = await openStage();
-const retry = { strategy: "fixed", delaySeconds: 0.1 } as const;
+const retry = { strategy: "fixed", delay_seconds: 0.1 } as const;
 const leases = { probe: LEASE_SECONDS, "summarize-text": LEASE_SECONDS, patient: 120 };
 for (const [key, leaseSeconds] of Object.entries(leases)) {
   await stage.factory.definition({

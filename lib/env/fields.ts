@@ -81,9 +81,9 @@ export const retryFields = {
 
 export function retrySettings(env: { readonly [K in keyof typeof retryFields]?: number | undefined }) {
   return {
-    delaySeconds: env.RETRY_DELAY_SECONDS,
+    delay_seconds: env.RETRY_DELAY_SECONDS,
     multiplier: env.RETRY_MULTIPLIER,
-    maxDelaySeconds: env.RETRY_MAX_DELAY_SECONDS,
+    max_delay_seconds: env.RETRY_MAX_DELAY_SECONDS,
   };
 }
 

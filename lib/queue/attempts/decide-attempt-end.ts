@@ -36,7 +36,7 @@ async function settingsOf(db: Runner, laneNo: number): Promise<RetrySettings> {
   const [row] = await db.run<{ retry_delay_seconds: number | null; retry_multiplier: number | null }>(queueRetrySql, [
     laneNo,
   ]);
-  const settings = { delaySeconds: row?.retry_delay_seconds ?? null, multiplier: row?.retry_multiplier ?? null };
+  const settings = { delay_seconds: row?.retry_delay_seconds ?? null, multiplier: row?.retry_multiplier ?? null };
   known.set(laneNo, { at: performance.now(), settings });
   return settings;
 }

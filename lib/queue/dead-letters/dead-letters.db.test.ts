@@ -44,8 +44,14 @@ test("a dead letter is pending until it is triaged, and each triage records its 
   const [person] = await database.query<{ email: string }>("select email from app.users where id = $1", [userId]);
   expect(letter.changed_by).toBe(person?.email);
   expect(await listJobEvents(make.web, scope, id)).toMatchObject([
-    { action: "triage", from: "investigating", to: "investigating", note: "the disk was full", actor: person?.email },
-    { action: "triage", from: "pending", to: "investigating", note: null, actor: person?.email },
+    {
+      action: "triage",
+      from_status: "investigating",
+      to_status: "investigating",
+      note: "the disk was full",
+      actor: person?.email,
+    },
+    { action: "triage", from_status: "pending", to_status: "investigating", note: null, actor: person?.email },
   ]);
 });
 

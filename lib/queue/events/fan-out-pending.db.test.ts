@@ -121,10 +121,10 @@ test("TEMPLATE-08 a job whose end starts the same job again stops at the depth l
   expect(laps).toBe(3);
   const { events } = await all(scope);
   expect(events.map(({ depth, reason, started_count: started }) => ({ depth, reason, started }))).toEqual([
-    { depth: 3, reason: "loop", started_count: 0 },
-    { depth: 2, reason: null, started_count: 1 },
-    { depth: 1, reason: null, started_count: 1 },
-    { depth: 0, reason: null, started_count: 1 },
+    { depth: 3, reason: "loop", started: 0 },
+    { depth: 2, reason: null, started: 1 },
+    { depth: 1, reason: null, started: 1 },
+    { depth: 0, reason: null, started: 1 },
   ]);
   expect(new Set(events.map(({ correlation_id: correlationId }) => correlationId)).size).toBe(1);
   const [size] = await database.query(

@@ -85,7 +85,7 @@ test("a payload that cannot be rendered fails its firing with a pointer, and no 
   const { firings } = await shown(scope, id);
   expect(new Map(firings.map(({ trigger_id: triggerId, ...firing }) => [triggerId, firing]))).toMatchObject(
     new Map([
-      [missing, { outcome: "failed", reason: "template", detail: "/a/0 there is no value at event.q", jobId: null }],
+      [missing, { outcome: "failed", reason: "template", detail: "/a/0 there is no value at event.q", job_id: null }],
       [misfit, { outcome: "failed", reason: "payload", detail: expect.stringContaining("/payload/n ") }],
       [lost, { outcome: "failed", reason: "dedupe_key" }],
       [fine, { outcome: "enqueued", reason: null }],

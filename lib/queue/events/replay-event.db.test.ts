@@ -58,7 +58,7 @@ test("a replay fires the triggers that match now with the original event, and is
     reason: null,
     misses: [{ reason: "condition" }],
   });
-  const detail = "triggers matched_count: 1 of 2, jobs started_count: 1";
+  const detail = "triggers matched: 1 of 2, jobs started: 1";
   expect(shown?.replays).toEqual([{ at: expect.any(String), actor_kind: "system", actor: null, detail }]);
   expect(await audit(event.id)).toEqual([
     { action: "event.replay", actor_kind: "system", actor_id: null, request_id: "req-1", reason: detail },

@@ -181,8 +181,8 @@ describe("a limit on running jobs", () => {
 
   test.each([
     [{ scope: "queue", queue: "email-sending" }, "/max_running"],
-    [{ scope: "queue", queue: "nowhere", maxRunning: 1 }, "/queue"],
-    [{ scope: "tenant_definition", definitionKey: "mail", tenant: "no-such-tenant", maxRunning: 1 }, "/tenant"],
+    [{ scope: "queue", queue: "nowhere", max_running: 1 }, "/queue"],
+    [{ scope: "tenant_definition", definition_key: "mail", tenant: "no-such-tenant", max_running: 1 }, "/tenant"],
   ] as const)("%j is refused", async (input, pointer) => {
     await expect(createLimit(make.platform, input)).rejects.toMatchObject({
       code: "invalid-value",

@@ -47,7 +47,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed, onRu
   const admin = new pg.Client({ connectionString: database.adminUrl });
   admin.on("error", () => {}); // dropping the database ends its connections
   await admin.connect();
-  const retry = { strategy: "fixed", delaySeconds: BACKOFF_MS / 1000, jitter: 0 } as const;
+  const retry = { strategy: "fixed", delay_seconds: BACKOFF_MS / 1000, jitter: 0 } as const;
   const { id, version } = await make.definition({ retry });
   const definition = await new DefinitionVersions().of(make.worker, { definitionId: id, definitionVersion: version });
   const kinds = new Map<string, number>();
@@ -76,7 +76,11 @@ export async function runModel(database: TestDatabase, { runs, steps, seed, onRu
     let limitId: number | undefined;
     const setLimit = async ({ running, starts }: LimitModel) => {
       const { platform } = make;
-      const values = { maxRunning: running, startsPerSecond: starts?.perSecond ?? null, burst: starts?.burst ?? null };
+      const values = {
+        max_running: running,
+        starts_per_second: starts?.perSecond ?? null,
+        burst: starts?.burst ?? null,
+      };
       if (running === null && starts === null) {
         if (limitId !== undefined) await deleteLimit(platform, limitId);
         limitId = undefined;

@@ -25,7 +25,7 @@ export function instants(rule: ScheduleRule, after: string, most: number, until 
 
 /** The only problem of an expression or of other fields. */
 export function refusal(fields: ScheduleFields | string): FieldProblem {
-  const given = typeof fields === "string" ? { cronExpr: fields } : fields;
+  const given = typeof fields === "string" ? { cron_expr: fields } : fields;
   const { problems } = readSchedule({ timezone: "UTC", ...given });
   const [problem, ...others] = problems ?? [];
   if (!problem || others.length > 0) throw new Error(`${problems?.length ?? 0} problems: ${JSON.stringify(problems)}`);
