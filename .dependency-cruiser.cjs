@@ -3,7 +3,7 @@ const TEST = "\\.(test|fixture)\\.tsx?$";
 const SQL_LIBRARIES = "node_modules/(pg|drizzle-orm)/";
 const NEXT_AND_REACT = "node_modules/(next|next-auth|react|react-dom)/";
 /** What every part may know of the queue. */
-const QUEUE_TYPES = "^lib/queue/(types|states|error-classes)\\.ts$";
+const QUEUE_TYPES = "^lib/queue/(types|actions/types|states|error-classes)\\.ts$";
 const REMOTE_ROUTES = "^(lib/api/remote|app/api/v1/worker)/|^web/live/(work-hub|work-source|long-poll)\\.ts$";
 /** Tests, and what only tests and benchmarks use. */
 const FOR_TESTS = `^(lib/testing|e2e|bench)/|${TEST}`;

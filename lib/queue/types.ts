@@ -4,7 +4,6 @@ import type { Dependency, OnParentFailure } from "./dependencies/types";
 import type { ClassPolicy, RetryClass } from "./error-classes";
 import type { Executor, JobSource, JobStatus, RetryStrategy } from "./states";
 
-export type * from "./actions/types";
 export type * from "./dependencies/types";
 export type * from "./events/types";
 export type * from "./queues/types";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { createTriggerBody, previewTriggerBody, TriggerPreview, updateTrigger } from "@/lib/contract";
-import type { TriggerPreview as Preview, PreviewInput, TriggerInput, TriggerPatch } from "@/lib/queue";
+import type { createTriggerBody, previewTriggerBody, updateTrigger } from "@/lib/contract";
+import type { PreviewInput, TriggerInput, TriggerPatch } from "@/lib/queue";
 import { defined } from "./filters";
 
 /** Converts the body of a request for a new trigger to the queue's terms. */

@@ -1,12 +1,12 @@
 import * as z from "zod";
+import type { DeadLetter, JobEvent } from "@/lib/queue/actions/types";
 import { OPEN_TRIAGE, TRIAGE_STATUSES } from "@/lib/queue/states";
-import type { DeadLetter, JobEvent } from "@/lib/queue/types";
 import { definitionKey, id, instant, json, listOf, pageQuery } from "../common";
 import { LIMITS } from "../limits";
 import { jobAction, jobActionPreview } from "./job-actions";
 import { job, jobRow } from "./jobs";
 
-export type { DeadLetter, JobEvent } from "@/lib/queue/types";
+export type { DeadLetter, JobEvent } from "@/lib/queue/actions/types";
 
 export const triageStatus = z.enum(TRIAGE_STATUSES);
 

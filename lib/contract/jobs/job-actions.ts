@@ -1,6 +1,6 @@
 import * as z from "zod";
+import type { JobAction, JobActionPreview } from "@/lib/queue/actions/types";
 import { BULK_ACTIONS, BULK_RESULTS, BULK_STATUSES } from "@/lib/queue/states";
-import type { JobAction, JobActionPreview } from "@/lib/queue/types";
 import {
   definitionKey,
   id,
@@ -15,7 +15,7 @@ import {
 import { LIMITS } from "../limits";
 import { jobRow, jobSource } from "./jobs";
 
-export type { JobAction, JobActionPreview } from "@/lib/queue/types";
+export type { JobAction, JobActionPreview } from "@/lib/queue/actions/types";
 
 export const bulkAction = z.enum(BULK_ACTIONS);
 export const bulkStatus = z.enum(BULK_STATUSES);

@@ -8,7 +8,7 @@
  */
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import { mapInTurns } from "@/lib/turns";
-import type { Actor, EventReason, NewEvent, Published, TenantScope } from "../types";
+import type { Actor, NewEvent, Published, TenantScope } from "../types";
 import { EVENT_MAX_DEPTH, type OccurredEvent } from "./event-match.policy";
 import { eventsOfProducerSql, insertEventsSql } from "./events.sql";
 import { type FannedOut, fanOut } from "./fan-out";

@@ -1,19 +1,7 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { inTenant } from "../read/get-job";
 import { PAGE_BYTES } from "../read/page-bytes";
-import type { JobStatus } from "../states";
-import type {
-  Event,
-  EventFilter,
-  EventFiring,
-  EventMiss,
-  EventReason,
-  EventReplay,
-  EventRow,
-  EventSource,
-  FiringOutcome,
-  TenantScope,
-} from "../types";
+import type { Event, EventFilter, EventFiring, EventMiss, EventReplay, EventRow, TenantScope } from "../types";
 import { type EventDriver, firingsOfEventsSql, getEventSql, listEventsSql, replaysOfEventSql } from "./events.sql";
 
 /** The most firings per event in a list (LISTED_FIRINGS) and in the view of one event (SHOWN_FIRINGS). */

@@ -12,7 +12,7 @@ import {
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { claimJobs } from "../claim/claim-jobs";
-import { listQueues, listTenantQueues } from "../queues/queues";
+import { listQueues, listTenantQueues } from "../queues/queues.drizzle";
 
 const database = await testDatabase();
 const make = makeFactory(database);

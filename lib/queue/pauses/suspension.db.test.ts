@@ -19,8 +19,8 @@ import { succeeded } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { settleAttempts } from "../attempts/settle-attempts";
 import { claimFromLanes } from "../claim/claim-jobs";
-import { deleteLimit } from "../limits/limits";
-import { listTenantQueues } from "../queues/queues";
+import { deleteLimit } from "../limits/limits.drizzle";
+import { listTenantQueues } from "../queues/queues.drizzle";
 import { RemoteLanes } from "../remote/remote-lanes";
 import { claimRemoteJobs } from "../remote/remote-work";
 

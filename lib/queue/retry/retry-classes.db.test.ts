@@ -6,10 +6,10 @@ import { decideEnd } from "../attempts/attempt-end.policy";
 import { decideAttemptEnd } from "../attempts/decide-attempt-end";
 import { settleAttempts } from "../attempts/settle-attempts";
 import type { ClaimedJob } from "../attempts/types";
-import { updateDefinition } from "../definitions/definitions";
+import { updateDefinition } from "../definitions/definitions.drizzle";
 import { loadDefinitionVersion } from "../definitions/read-definitions";
 import { rescueExpiredLeases } from "../leases/rescue-expired-leases";
-import { createQueue } from "../queues/queues";
+import { createQueue } from "../queues/queues.drizzle";
 import type { NewJob, RetryClasses } from "../types";
 
 const database = await testDatabase();

@@ -96,7 +96,7 @@ function choice<T extends string>(
   allowed: readonly T[],
   problems: FieldProblem[],
 ): T | null {
-  const value = valueOf(fields, name);
+  const value = valueAt(fields, name);
   if (value === null) return null;
   const found = allowed.find((one) => one === value);
   if (found === undefined) problems.push(problem(name, "unknown", `must be ${allowed.join(" or ")}, or null`));
@@ -118,7 +118,7 @@ function instant(
   return null;
 }
 
-function valueOf(fields: ScheduleFields, name: Field): string | number | null {
+function valueAt(fields: ScheduleFields, name: Field): string | number | null {
   if (name === "dst_policy/gap") return fields.dst_policy?.gap ?? null;
   return (name === "dst_policy/overlap" ? fields.dst_policy?.overlap : fields[name]) ?? null;
 }
@@ -128,7 +128,7 @@ function strangers(type: ScheduleRule["type"], fields: ScheduleFields): FieldPro
     owner === type
       ? []
       : names
-          .filter((name) => valueOf(fields, name) !== null)
+          .filter((name) => valueAt(fields, name) !== null)
           .map((name) => problem(name, "other-type", `is for schedules of type ${owner}`)),
   );
 }

@@ -8,7 +8,7 @@ import { and, asc, eq, or, type SQL, sql } from "drizzle-orm";
 import { jobQueues, pauses } from "@/drizzle/schema";
 import { columnsOf, type Database, type Runner, type TenantTransaction } from "@/lib/db";
 import { QueueError } from "../errors";
-import { isActivePause } from "../pauses/pauses";
+import { isActivePause } from "../pauses/pauses.drizzle";
 import { inTenant } from "../read/get-job";
 import type { PauseScope, Queue, QueueInput, QueuePatch, TenantScope } from "../types";
 

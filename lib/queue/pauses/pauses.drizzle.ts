@@ -8,7 +8,7 @@ import { and, desc, eq, gt, isNull, ne, or, sql } from "drizzle-orm";
 import { jobDefinitions, jobQueues, pauses, tenants } from "@/drizzle/schema";
 import type { Database, Runner } from "@/lib/db";
 import { QueueError } from "../errors";
-import { findTarget } from "../target";
+import { findTarget } from "../target.drizzle";
 import type { Actor, Pause, PauseInput, PauseScope } from "../types";
 
 const LISTED = 1000;

@@ -8,7 +8,7 @@ import { asc, eq, sql } from "drizzle-orm";
 import { jobDefinitions, jobQueues, concurrencyLimits as limits, startBuckets, tenants } from "@/drizzle/schema";
 import { columnsOf, type Database, type Runner } from "@/lib/db";
 import { QueueError } from "../errors";
-import { findTarget } from "../target";
+import { findTarget } from "../target.drizzle";
 import type { Limit, LimitInput, LimitValues } from "../types";
 
 const LISTED = 5000;
