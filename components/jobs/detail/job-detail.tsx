@@ -16,7 +16,7 @@ import { isTerminal } from "@/lib/queue/states";
 import { ChainPanel } from "../../chain/chain-panel";
 import { LiveIndicator } from "../../shell/live-indicator";
 import { useTenant } from "../../shell/viewer";
-import { useActOnJob } from "../job-actions";
+import { useJobActions } from "../job-actions";
 import { hasSourcePage, JobSourceLine } from "../job-source";
 import { RetryLinks } from "../retry-links";
 import { DependenciesPanel, type PanelPlace } from "./dependencies-panel";
@@ -58,11 +58,11 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
     "tab",
     parseAsStringLiteral(JOB_TABS).withDefault("attempts").withOptions({ history: "replace" }),
   );
-  const actions = useActOnJob();
+  const actions = useJobActions();
   const wasRetried = useFirst(job.retried_by_id !== null) === true;
   useShortcuts({
-    r: () => actions.act("retry", job),
-    c: () => actions.act("cancel", job),
+    r: () => actions.run("retry", job),
+    c: () => actions.run("cancel", job),
     l: () => void setTab("output"),
     ".": () => live?.setPaused(live.state !== "paused"),
   });

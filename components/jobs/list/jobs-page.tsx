@@ -15,7 +15,7 @@ import { ActionProgress } from "../../actions/action-progress";
 import { BulkDialog } from "../../actions/bulk-dialog";
 import { LiveIndicator } from "../../shell/live-indicator";
 import { useReason, useTenant } from "../../shell/viewer";
-import { useActOnJob } from "../job-actions";
+import { useJobActions } from "../job-actions";
 import { NewJobDialog } from "../new/new-job-dialog";
 import { FilterBar } from "./filter-bar";
 import { JobsList } from "./jobs-list";
@@ -37,7 +37,7 @@ export function JobsPage({ first }: { readonly first: FirstJobs | null }) {
   const searchRef = useRef<HTMLInputElement>(null);
   const list = useJobList(slug, filters, first);
   const definitions = useQuery(definitionsOptions(slug)).data?.data ?? [];
-  const actions = useActOnJob();
+  const actions = useJobActions();
   const selection = useSelection(filterKey(filters), list.shown.rows);
   const bulk = useBulk(selection, filters);
   const create = () => (noCreate ? toast({ title: noCreate }) : setCreating(true));

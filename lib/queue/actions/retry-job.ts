@@ -7,7 +7,7 @@ import { notifyChanges, notifyWork } from "../notify";
 import { getJob, inTenant } from "../read/get-job";
 import { isRetryable, type JobStatus, type TerminalState } from "../states";
 import type { Job, NewJob, TenantScope } from "../types";
-import { type ActionRow, actOnOne, idsOf, type JobAct, readStatuses } from "./act-on-jobs";
+import { type ActionRow, type ActionSpec, applyActionToOne, idsOf, readStatuses } from "./apply-action";
 import {
   blockedByParentsSql,
   giveKeysBackSql,
@@ -36,7 +36,7 @@ const lockOutcomes = (tx: TenantTransaction, jobIds: readonly string[]): Promise
   tx.run<OutcomeRow>(lockOutcomesSql, [tx.tenantId, jobIds]);
 
 /** Runs finished jobs again, as the same jobs in their next runs. */
-export const RETRY: JobAct<OutcomeRow> = {
+export const RETRY: ActionSpec<OutcomeRow> = {
   action: "retry",
   lock: lockOutcomes,
   refuse: refuseRetry,
@@ -56,7 +56,7 @@ export const RETRY: JobAct<OutcomeRow> = {
 };
 
 /** Retries as RETRY does, but dead letters only. */
-export const REDRIVE: JobAct<OutcomeRow> = {
+export const REDRIVE: ActionSpec<OutcomeRow> = {
   ...RETRY,
   action: "redrive",
   refuse: (job) => (job.status === "dead_letter" ? refuseRetry(job) : "state-conflict"),
@@ -117,10 +117,10 @@ export async function retryJob(
   scope: TenantScope,
   { jobId, payload, chainDepth = 0 }: EditedRetry,
 ): Promise<Retried> {
-  if (payload === undefined) return { job: await actOnOne(db, scope, { act: RETRY, jobId }), created: false };
+  if (payload === undefined) return { job: await applyActionToOne(db, scope, { spec: RETRY, jobId }), created: false };
   return inTenant(db, scope, async (tx) => {
     let created: string | undefined;
-    const edited: JobAct<OutcomeRow> = {
+    const edited: ActionSpec<OutcomeRow> = {
       action: "retry_edited",
       lock: lockOutcomes,
       refuse: refuseRetry,
@@ -131,7 +131,7 @@ export async function retryJob(
         return jobs;
       },
     };
-    const old = await actOnOne(tx, scope, { act: edited, jobId });
+    const old = await applyActionToOne(tx, scope, { spec: edited, jobId });
     const job = created === undefined ? old : await getJob(tx, scope, created);
     if (!job) throw jobNotFound();
     return { job, created: true };

@@ -1,7 +1,7 @@
 import { type Database, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import type { BulkActionName } from "../states";
 import type { Actor, TenantScope } from "../types";
-import { actOnJobs, type ChosenJobs } from "./act-on-jobs";
+import { applyAction, type ChosenJobs } from "./apply-action";
 import { countResults } from "./bulk-action.policy";
 import {
   anyOpenActionSql,
@@ -14,9 +14,9 @@ import {
   takeHeldJobsSql,
 } from "./bulk-actions.sql";
 import { CANCEL } from "./cancel-job";
-import { changeAct, PAUSE, RESUME } from "./change-jobs";
+import { changeAction, PAUSE, RESUME } from "./change-jobs";
 import { REDRIVE, RETRY } from "./retry-job";
-import type { ActResult, BulkTarget } from "./types";
+import type { ActionResult, BulkTarget } from "./types";
 import { nextJobs } from "./walk-jobs";
 
 /** Jobs per transaction, at most. */
@@ -109,8 +109,8 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
   const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, progress);
   await tx.run(boundChunkSql);
   const chosen = { jobIds: ids, reason: `bulk action ${id}` };
-  const all = ids.length === 0 ? [] : await actWith(tx, scope, row, chosen);
-  const isHeld = ({ code }: ActResult) => maySetAside && code === "held-by-parent";
+  const all = ids.length === 0 ? [] : await applyToChosen(tx, scope, row, chosen);
+  const isHeld = ({ code }: ActionResult) => maySetAside && code === "held-by-parent";
   const results = all.filter((result) => !isHeld(result));
   const { done, skipped, failed } = countResults(results);
   await tx.run(storeChunkSql, [
@@ -138,21 +138,26 @@ async function nextChunk(tx: TenantTransaction, scope: TenantScope, { id, row, l
   return { ids: held?.held_ids ?? [], nextBefore: null, maySetAside: false };
 }
 
-function actWith(tx: TenantTransaction, scope: TenantScope, row: ActionRow, chosen: ChosenJobs): Promise<ActResult[]> {
+function applyToChosen(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  row: ActionRow,
+  chosen: ChosenJobs,
+): Promise<ActionResult[]> {
   switch (row.action) {
     case "cancel":
-      return actOnJobs(tx, scope, CANCEL, chosen);
+      return applyAction(tx, scope, CANCEL, chosen);
     case "retry":
-      return actOnJobs(tx, scope, RETRY, chosen);
+      return applyAction(tx, scope, RETRY, chosen);
     case "redrive":
-      return actOnJobs(tx, scope, REDRIVE, chosen);
+      return applyAction(tx, scope, REDRIVE, chosen);
     case "pause":
-      return actOnJobs(tx, scope, PAUSE, chosen);
+      return applyAction(tx, scope, PAUSE, chosen);
     case "resume":
-      return actOnJobs(tx, scope, RESUME, chosen);
+      return applyAction(tx, scope, RESUME, chosen);
     case "set_priority":
-      return actOnJobs(tx, scope, changeAct({ priority: row.priority ?? 100 }), chosen);
+      return applyAction(tx, scope, changeAction({ priority: row.priority ?? 100 }), chosen);
     case "reschedule":
-      return actOnJobs(tx, scope, changeAct({ scheduled_for: row.scheduled_for ?? new Date(0) }), chosen);
+      return applyAction(tx, scope, changeAction({ scheduled_for: row.scheduled_for ?? new Date(0) }), chosen);
   }
 }
