@@ -15,7 +15,7 @@ import { useToast } from "@/components/ui/toast";
 import { formatDuration } from "@/lib/client/format";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
-import { type DeliveryPlace, deliveriesOptions, useWebhookAction } from "@/lib/client/webhooks";
+import { type DeliveryListParams, deliveriesOptions, useWebhookAction } from "@/lib/client/webhooks";
 import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 import { OutcomeMark } from "./endpoint-state";
@@ -28,7 +28,7 @@ const OUTCOMES = [
 /** Every delivery attempt, newest first, with request and response. */
 export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { slug } = useTenant();
-  const [outcome, setOutcome] = useState<DeliveryPlace["outcome"]>(null);
+  const [outcome, setOutcome] = useState<DeliveryListParams["outcome"]>(null);
   const [cursor, setCursor] = useState<string | null>(null);
   const options = deliveriesOptions(slug, { id: endpoint.id, outcome, cursor });
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);

@@ -40,13 +40,13 @@ export function webhookOptions(tenant: string, id: string) {
   });
 }
 
-export interface DeliveryPlace {
+export interface DeliveryListParams {
   readonly id: string;
   readonly outcome: "delivered" | "failed" | null;
   readonly cursor: string | null;
 }
 
-export function deliveriesOptions(tenant: string, { id, outcome, cursor }: DeliveryPlace) {
+export function deliveriesOptions(tenant: string, { id, outcome, cursor }: DeliveryListParams) {
   const query = queryString({ limit: 25, outcome, cursor });
   return queryOptions({
     queryKey: [...webhookKeys.one(tenant, id), "deliveries", query],

@@ -28,10 +28,10 @@ const IF_ONE_FAILS = {
 } as const;
 
 /** Panels that appear while the page is open go below the tabs, where they move nothing. */
-export type PanelPlace = "top" | "bottom";
+export type PanelPosition = "top" | "bottom";
 
 /** The parents and children of the job, including past ones; renders nothing if there are none. */
-export function DependenciesPanel({ job, place }: { readonly job: Job; readonly place: PanelPlace }) {
+export function DependenciesPanel({ job, position }: { readonly job: Job; readonly position: PanelPosition }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
   const query = useQuery({
@@ -46,14 +46,14 @@ export function DependenciesPanel({ job, place }: { readonly job: Job; readonly 
   );
   const isTop = useFirst(query.data && parents.length + children.length > 0);
   if (query.isError && !query.data) {
-    if (place === "bottom") return null;
+    if (position === "bottom") return null;
     return (
       <div className="panel">
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
       </div>
     );
   }
-  if (parents.length + children.length === 0 || isTop !== (place === "top")) return null;
+  if (parents.length + children.length === 0 || isTop !== (position === "top")) return null;
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
       <Edges

@@ -19,7 +19,7 @@ import { useTenant } from "../../shell/viewer";
 import { useJobActions } from "../job-actions";
 import { hasSourcePage, JobSourceLine } from "../job-source";
 import { RetryLinks } from "../retry-links";
-import { DependenciesPanel, type PanelPlace } from "./dependencies-panel";
+import { DependenciesPanel, type PanelPosition } from "./dependencies-panel";
 import { HeaderActions } from "./header-actions";
 import { JobHeadline } from "./job-headline";
 import { JobSkeleton } from "./job-skeleton";
@@ -86,9 +86,9 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
         <HeaderActions job={job} actions={actions} />
       </header>
       <JobHeadline job={job} />
-      <LinkPanels job={job} place="top" />
+      <LinkPanels job={job} position="top" />
       <JobTabs job={job} tab={tab} onChange={(chosen) => void setTab(chosen)} />
-      <LinkPanels job={job} place="bottom" />
+      <LinkPanels job={job} position="bottom" />
       {actions.question}
     </div>
   );
@@ -111,15 +111,15 @@ function TopLine({ retriedBy, failed }: { readonly retriedBy: string | null; rea
   );
 }
 
-function LinkPanels({ job, place }: { readonly job: Job; readonly place: PanelPlace }) {
+function LinkPanels({ job, position }: { readonly job: Job; readonly position: PanelPosition }) {
   return (
     <>
-      <DependenciesPanel job={job} place={place} />
+      <DependenciesPanel job={job} position={position} />
       <ChainPanel
         correlation={job.correlation_id ?? job.id}
         current={job.id}
         first={job.correlation_id === null ? job : undefined}
-        place={place}
+        position={position}
       />
     </>
   );

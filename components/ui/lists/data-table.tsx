@@ -63,7 +63,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
               className={cn(
                 "h-9 px-3 text-left font-medium text-muted text-xs sm:first:pl-4",
                 headClass,
-                placeOf(column),
+                layoutOf(column),
                 column.width,
               )}
             >
@@ -91,9 +91,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
-const placeOf = <T,>({ from, align }: Column<T>) => [from && SHOWN_FROM[from], align === "right" && "text-right"];
+const layoutOf = <T,>({ from, align }: Column<T>) => [from && SHOWN_FROM[from], align === "right" && "text-right"];
 
-const cellClass = <T,>(column: Column<T>) => cn("px-3 sm:first:pl-4", placeOf(column), column.className);
+const cellClass = <T,>(column: Column<T>) => cn("px-3 sm:first:pl-4", layoutOf(column), column.className);
 
 interface PlaceholdersProps<T> {
   readonly columns: readonly Column<T>[];

@@ -11,7 +11,7 @@ export const eventKeys = {
   one: (tenant: string, id: string) => [...eventKeys.all(tenant), "one", id] as const,
 };
 
-export interface EventPlace {
+export interface EventListParams {
   /** A whole name, or a prefix followed by `*`. */
   readonly name?: string | null;
   readonly cursor?: string | null;
@@ -19,7 +19,7 @@ export interface EventPlace {
   readonly limit?: number;
 }
 
-export function eventsOptions(tenant: string, { name, cursor, correlation, limit = EVENTS_PER_PAGE }: EventPlace) {
+export function eventsOptions(tenant: string, { name, cursor, correlation, limit = EVENTS_PER_PAGE }: EventListParams) {
   const query = queryString({ limit, name, cursor, correlation_id: correlation });
   return queryOptions({
     queryKey: [...eventKeys.all(tenant), "list", query],
