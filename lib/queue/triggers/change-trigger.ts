@@ -62,7 +62,7 @@ export function changeTrigger(
     const after = changedSettings(before, patch, around);
     for (const settings of [before, after]) refuseBarredEvents(scope, settings);
     await refuseBarredTrigger(tx, scope, before.definition_key);
-    const definitionId = await checkPlaces(tx, scope, { row: before, before, after, patch });
+    const definitionId = await checkAffectedFields(tx, scope, { row: before, before, after, patch });
     const row = await fireWhatIsDue(tx, scope, { row: before, before, after, patch });
     const change = { row, before, after, patch };
     const prospects = newProspects(change, around);
@@ -99,7 +99,7 @@ async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, b
 }
 
 /** Checks definition, queue and texts as far as the change affects them. Returns the definition's id. */
-async function checkPlaces(
+async function checkAffectedFields(
   tx: TenantTransaction,
   scope: TenantScope,
   { row, before, after, patch }: Change,
