@@ -72,7 +72,7 @@ export class WorkerService {
       settler,
       tools: { ...toolsOf(parts), quarantine: this.quarantine },
       logMaxBytes: env.logMaxBytes,
-      places: env.concurrency,
+      slots: env.concurrency,
       mostAside: env.webhookConcurrency,
       onFree: (ended) => this.claimer.freed(ended),
     });

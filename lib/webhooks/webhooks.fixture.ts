@@ -40,7 +40,7 @@ export async function webhookStage(database: TestDatabase) {
   });
   const receiver = await startReceiver();
 
-  const runnerWith = ({ places = 2, limits = LIMITS }: { places?: number; limits?: WebhookLimits } = {}): Runner =>
+  const runnerWith = ({ slots = 2, limits = LIMITS }: { slots?: number; limits?: WebhookLimits } = {}): Runner =>
     new Runner({
       workerId: "the-runner",
       db: make.worker,
@@ -58,7 +58,7 @@ export async function webhookStage(database: TestDatabase) {
       },
       logMaxBytes: 10_000,
       random: () => 0.5,
-      places,
+      slots,
       mostAside: 100,
       onFree: () => undefined,
     });

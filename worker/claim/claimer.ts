@@ -58,7 +58,7 @@ const hasRoom = ({ free, ahead }: Capacity): boolean => free + ahead > 0;
 export class Claimer {
   private readonly directory = new LaneDirectory();
   private readonly share = new FairShare();
-  private readonly places = new SlotsByTenant();
+  private readonly slotsByTenant = new SlotsByTenant();
   private readonly sharing: UsageSharing;
   private timer: NodeJS.Timeout | undefined;
   private unparkTimer: NodeJS.Timeout | undefined;
@@ -118,7 +118,7 @@ export class Claimer {
   }
 
   private ended({ laneNo, tenantId }: ClaimedJob, seconds: number): void {
-    this.places.left(tenantId);
+    this.slotsByTenant.left(tenantId);
     const lane = this.directory.lane(laneNo);
     if (!lane) return;
     this.share.chargeSeconds(lane, seconds);
@@ -196,7 +196,7 @@ export class Claimer {
       numbers.lost([firstNo, firstNo + most - 1]);
       throw error;
     });
-    for (const { tenantId } of jobs) this.places.took(tenantId);
+    for (const { tenantId } of jobs) this.slotsByTenant.took(tenantId);
     this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
     if (jobs.length > 0) onClaimed(jobs, since);
     const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
@@ -216,17 +216,17 @@ export class Claimer {
     const most = free + ahead;
     let slowLeft = free;
     const mostOf = (tenantId: string): number =>
-      this.places.mostOf(tenantId, { free: most, hasOthers: this.directory.hasOthers(tenantId, now) });
+      this.slotsByTenant.mostOf(tenantId, { free: most, hasOthers: this.directory.hasOthers(tenantId, now) });
     return this.share.pick(lanes, { free: most, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
       const lane = this.directory.lane(laneNo);
       if (!lane) return [];
       const isQuick = !lane.limited && this.options.isQuick(lane.definitionId);
-      const places = isQuick ? limit : Math.min(limit, slowLeft);
-      if (!isQuick) slowLeft -= places;
-      if (places < 1) return [];
+      const slots = isQuick ? limit : Math.min(limit, slowLeft);
+      if (!isQuick) slowLeft -= slots;
+      if (slots < 1) return [];
       const from = this.directory.fromOf(laneNo, now);
       const { limited } = lane;
-      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited };
+      const request = { laneNo, limit: slots, leaseSeconds: served.leaseOf(lane), limited };
       return [from === undefined ? request : { ...request, from }];
     });
   }

@@ -37,7 +37,7 @@ const runner = new Runner({
   settler: new Settler(make.worker, log, () => 0.5),
   tools: { worker: make.worker, web: make.web, registry, handlers, providerRoots: [], maxTimeoutSeconds: 3600 },
   logMaxBytes: 1000,
-  places: 10,
+  slots: 10,
   random: () => 0.5,
   onFree: () => undefined,
 });

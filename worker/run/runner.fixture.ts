@@ -49,7 +49,7 @@ export async function runnerStage(database: TestDatabase) {
       }),
   });
 
-  const runnerOn = (db: Database = make.worker, places = 10, more: Partial<RunTools> = {}): Runner =>
+  const runnerOn = (db: Database = make.worker, slots = 10, more: Partial<RunTools> = {}): Runner =>
     new Runner({
       workerId: "the-runner",
       db,
@@ -74,7 +74,7 @@ export async function runnerStage(database: TestDatabase) {
       },
       logMaxBytes: 1000,
       random: () => 0.5,
-      places,
+      slots,
       onFree: () => undefined,
     });
 

@@ -41,7 +41,7 @@ export interface RunnerOptions {
   readonly logMaxBytes: number;
   readonly random: () => number;
   /** Slots: how many attempts run at once. */
-  readonly places: number;
+  readonly slots: number;
   /** How many attempts that only wait for another server may run beside the slots. */
   readonly mostAside?: number;
   /** Called when a slot becomes free, and when a job leaves the worker, with its seconds in a slot. */
@@ -93,9 +93,9 @@ export class Runner {
   room(): Capacity {
     const unsettled = this.held.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
-    const ahead = this.pace.ahead(this.options.places);
+    const ahead = this.pace.ahead(this.options.slots);
     return {
-      free: Math.max(0, this.options.places - this.busy - this.waiting.size),
+      free: Math.max(0, this.options.slots - this.busy - this.waiting.size),
       ahead: this.waiting.size * 2 <= ahead ? ahead - this.waiting.size : 0,
     };
   }
@@ -117,7 +117,7 @@ export class Runner {
     for (const held of taken) {
       if (held.job.started && held.isOver()) held.stop("lease-lost");
       // A job that was begun with its claim was claimed for a free slot.
-      if (held.job.started && this.busy < this.options.places) this.begin(held);
+      if (held.job.started && this.busy < this.options.slots) this.begin(held);
       else this.waiting.add(held);
     }
     if (since <= this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
@@ -162,7 +162,7 @@ export class Runner {
   }
 
   private fill(): void {
-    while (this.draining || this.busy < this.options.places) {
+    while (this.draining || this.busy < this.options.slots) {
       const next = this.waiting.next();
       if (!next) break;
       this.begin(next);

@@ -87,12 +87,12 @@ export const claimReservedSql = statement(
      delete from app.claim_reservations r
      using unnest($1::bigint[], $3::int[], $4::float8[]) with ordinality u (id, lease_seconds, low, turn)
      where r.id = u.id returning r.lane_no, r.n, r.reserved_at, u.lease_seconds, u.low, u.turn
-   ), place as materialized (
+   ), reserved as materialized (
      select m.*, n.queue_id, n.definition_id, n.tenant_id from mine m join app.lanes n on n.lane_no = m.lane_no
      order by m.turn
    ), picked as materialized (
      select x.tid, p.turn, p.lease_seconds, p.reserved_at, row_number() over () as nth
-     from place p
+     from reserved p
      cross join lateral (
        select ctid as tid, job_id, lease_no from app.live_jobs
        where lane_no = p.lane_no and ready and sort_key >= p.low and ${IS_IN_TIME}
@@ -109,7 +109,7 @@ export const claimReservedSql = statement(
      from picked p where r.ctid = p.tid
      returning ${LIVE_COLUMNS}
    ), unused as (
-     select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from place p
+     select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from reserved p
    ), given_back as (
      update app.rate_buckets b set tokens = least(c.burst, b.tokens + u.unused)
      from unused u cross join lateral app.limits_on(u.queue_id, u.definition_id, u.tenant_id) c
