@@ -81,7 +81,7 @@ export class WorkerService {
       log,
       workerId,
       random,
-      room: () => this.runner.room(),
+      capacity: () => this.runner.capacity(),
       isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
       numbers: {

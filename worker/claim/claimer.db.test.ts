@@ -44,13 +44,13 @@ async function startClaimer({ slots, definitions, bands, commands, db = make.wor
     hasHandler: () => false,
     hasCommand: (key) => commands?.includes(key) ?? true,
   });
-  const room = { slots };
+  const capacity = { slots };
   claimer = new Claimer({
     db,
     log,
     workerId: "the-claimer",
     random: () => 0.5,
-    room: () => ({ free: Math.max(0, room.slots - claimed.length), ahead: 0 }),
+    capacity: () => ({ free: Math.max(0, capacity.slots - claimed.length), ahead: 0 }),
     isQuick: () => false,
     served: () => served,
     numbers: { numbers: () => 1, lost: () => undefined },
@@ -60,7 +60,7 @@ async function startClaimer({ slots, definitions, bands, commands, db = make.wor
     },
   });
   claimer.start();
-  return { claimer, room };
+  return { claimer, capacity };
 }
 
 async function enqueue(scope: TenantScope, count: number, job: Parameters<typeof make.job>[1] = {}): Promise<string[]> {
@@ -110,11 +110,11 @@ describe("a claimer", () => {
   test("holds no more jobs than slots, and fills a slot as soon as it is free", async () => {
     const scope = await make.tenant();
     await enqueue(scope, 6);
-    const { claimer, room } = await startClaimer({ slots: 3 });
+    const { claimer, capacity } = await startClaimer({ slots: 3 });
     await waitFor(() => claimed.length === 3);
     await nextPolls(1);
     expect(claimed).toHaveLength(3);
-    room.slots += 1;
+    capacity.slots += 1;
     const before = polls;
     claimer.freed();
     await waitFor(() => claimed.length === 4);
@@ -198,10 +198,7 @@ describe("a claimer", () => {
 
   test("OPS-08 spends no attempt of a definition whose command it does not have", async () => {
     const scope = await make.tenant();
-    const [old, added] = [
-      await make.definition({ command_key: "old" }),
-      await make.definition({ command_key: "added" }),
-    ];
+    const [old, added] = [await make.definition({ command_key: "old" }), await make.definition({ command_key: "added" })];
     const [unknown = ""] = await enqueue(scope, 1, { definitionKey: added.key });
     await enqueue(scope, 1, { definitionKey: old.key });
     await startClaimer({ slots: 5, commands: ["old"] });

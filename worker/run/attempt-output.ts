@@ -57,15 +57,15 @@ export class AttemptOutputWriter {
 
   write(line: Line): void {
     const size = sizeOf(line);
-    const room = this.options.mostBytes - this.bytes;
-    if (room <= 0 || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
+    const free = this.options.mostBytes - this.bytes;
+    if (free <= 0 || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
       this.dropped[line.stream] += size;
       return;
     }
     this.bytes += size;
-    this.waiting += Math.min(size, room);
-    if (size <= room) this.keep(line);
-    else this.keepBeginning(line, { size, room });
+    this.waiting += Math.min(size, free);
+    if (size <= free) this.keep(line);
+    else this.keepBeginning(line, { size, free });
     this.schedule();
   }
 
@@ -83,10 +83,10 @@ export class AttemptOutputWriter {
     } else this.lines.push(line);
   }
 
-  private keepBeginning(line: Line, { size, room }: { readonly size: number; readonly room: number }): void {
+  private keepBeginning(line: Line, { size, free }: { readonly size: number; readonly free: number }): void {
     const { context: _tooMuch, ...plain } = line;
     // Stream decoding omits a character that the cut splits.
-    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, room), { stream: true });
+    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, free), { stream: true });
     this.keep({ ...plain, body });
     this.dropped[line.stream] += size - Buffer.byteLength(body);
     this.lines.push({ stream: "log", level: "warn", body: "The log of this attempt is full." });

@@ -22,12 +22,12 @@ test("a runner with stuck slots claims ahead once, not again each second after r
     await waitFor(() => runner.count === 0);
   }
   runner.take([await claimed(), await claimed()], processClock());
-  expect(runner.room().ahead).toBeGreaterThan(0);
+  expect(runner.capacity().ahead).toBeGreaterThan(0);
   await waitFor(() => runner.count === 1);
-  expect(runner.room()).toEqual({ free: 0, ahead: 0 });
+  expect(runner.capacity()).toEqual({ free: 0, ahead: 0 });
   underWay.at(-1)?.end();
   await waitFor(() => runner.count === 0);
-  expect(runner.room().free).toBe(1);
+  expect(runner.capacity().free).toBe(1);
 });
 
 describe("a runner with more jobs than slots", () => {
@@ -41,8 +41,8 @@ describe("a runner with more jobs than slots", () => {
     await waitFor(() => underWay.length === 1);
   });
 
-  test("runs the next job when a slot is free, and has no room before", async () => {
-    expect([runner.count, runner.running, runner.room()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
+  test("runs the next job when a slot is free, and has no capacity before", async () => {
+    expect([runner.count, runner.running, runner.capacity()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
     underWay[0]?.end();
     await waitFor(() => underWay.length === 2);
     underWay[1]?.end();

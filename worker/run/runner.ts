@@ -89,8 +89,8 @@ export class Runner {
     return this.busy + this.aside;
   }
 
-  /** Offers room ahead only when half of it is used up, so that a claim is worth its round trip. */
-  room(): Capacity {
+  /** Offers capacity ahead only when half of it is used up, so that a claim is worth its round trip. */
+  capacity(): Capacity {
     const unsettled = this.held.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
     const ahead = this.pace.ahead(this.options.slots);
