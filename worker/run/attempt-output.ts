@@ -109,12 +109,12 @@ export class AttemptOutputWriter {
     clearTimeout(this.timer);
     this.ending = true;
     this.pid = undefined;
-    this.tellDropped();
+    this.logDropped();
     await withDeadline(this.flushRest(), LAST_FLUSH_MS);
     this.over = true;
   }
 
-  private tellDropped(): void {
+  private logDropped(): void {
     const bytes = Object.values(this.dropped).reduce((sum, one) => sum + one, 0);
     if (bytes === 0) return;
     const body = `${bytes} bytes of output are not in the log, because it was full.`;

@@ -161,10 +161,16 @@ test("Z-05 a handler publishes an event once per run, with the job's correlation
     "select name, data, source, correlation_id, depth, caused_by_job_id from app.events where tenant_id = $1 order by id",
     [scope.tenantId],
   );
-  const told = { name: "thing.made", source: "job", correlation_id: "the chain", depth: 0, caused_by_job_id: jobId };
+  const published = {
+    name: "thing.made",
+    source: "job",
+    correlation_id: "the chain",
+    depth: 0,
+    caused_by_job_id: jobId,
+  };
   expect(rows).toEqual([
-    { ...told, data: { n: 1 } },
-    { ...told, data: {} },
+    { ...published, data: { n: 1 } },
+    { ...published, data: {} },
   ]);
 });
 

@@ -8,7 +8,7 @@ import type { Runner } from "./runner";
 import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
 
 const stage = await runnerStage(await testDatabase());
-const { make, scope, underWay, tell, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
+const { make, scope, underWay, leaseEvents, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
 afterAll(stage.close);
 
 test("a runner with stuck slots claims ahead once, not again each second after releasing those jobs", async () => {
@@ -99,7 +99,7 @@ describe("a runner with more jobs than slots", () => {
     await cancelJob(make.web, scope, canceled.jobId);
     runner.giveBackAhead();
     runner.cancel([canceled.jobId]);
-    tell.get(lost.leaseNo)?.("lost");
+    leaseEvents.get(lost.leaseNo)?.("lost");
     await waitFor(() => runner.count === 1);
     expect([await statusOf(canceled.jobId), await spentOn(lost.jobId)]).toEqual(["canceled", UNSPENT]);
     expect(runner.running).toBe(1);
@@ -120,7 +120,7 @@ describe("a runner with more jobs than slots", () => {
 
   test("releases a waiting job whose lease could not be kept, unspent and not begun", async () => {
     const { jobId = "", leaseNo = 0 } = jobs[1] ?? {};
-    tell.get(leaseNo)?.("lost");
+    leaseEvents.get(leaseNo)?.("lost");
     await waitFor(() => runner.count === 1);
     expect(await spentOn(jobId)).toEqual(UNSPENT);
     expect((await getJob(make.web, scope, jobId))?.started_at).toBeNull();

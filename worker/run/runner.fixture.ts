@@ -39,7 +39,7 @@ export async function runnerStage(database: TestDatabase) {
   });
   const underWay: UnderWay[] = [];
   /** Sends a lease event, as the lease thread would, by attempt. */
-  const tell = new Map<number, (event: LeaseEvent) => void>();
+  const leaseEvents = new Map<number, (event: LeaseEvent) => void>();
   const handler: JobHandler = defineJob({
     key,
     schema: z.looseObject({}),
@@ -56,7 +56,7 @@ export async function runnerStage(database: TestDatabase) {
       log,
       leases: {
         hold: (leases, onEvent) => {
-          for (const lease of leases) tell.set(lease.leaseNo, (event) => onEvent(lease, event));
+          for (const lease of leases) leaseEvents.set(lease.leaseNo, (event) => onEvent(lease, event));
         },
         limit: () => undefined,
         drop: () => undefined,
@@ -95,7 +95,7 @@ export async function runnerStage(database: TestDatabase) {
     scope,
     definition: { key, id: definitionId },
     underWay,
-    tell,
+    leaseEvents,
     runnerOn,
     claimed,
     claimAgain,
@@ -111,7 +111,7 @@ export async function runnerStage(database: TestDatabase) {
     /** Clears the attempts of the previous test. */
     reset: () => {
       underWay.length = 0;
-      tell.clear();
+      leaseEvents.clear();
     },
     close: async () => {
       await make.close();

@@ -77,7 +77,7 @@ export class Runner {
       ...options,
       onLost: (attempt) => attempt instanceof JobInFlight && this.stop(attempt, "lease-lost"),
     };
-    this.starts = new BegunMarks({ ...options, onBegun: (jobs) => this.tell(jobs) });
+    this.starts = new BegunMarks({ ...options, onBegun: (jobs) => this.notifyBegun(jobs) });
   }
 
   /** The number of jobs in flight: running, waiting for a slot, or having their end recorded. */
@@ -121,7 +121,7 @@ export class Runner {
       else this.waiting.add(held);
     }
     if (since <= this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
-    this.tell(jobs.filter((job) => job.started));
+    this.notifyBegun(jobs.filter((job) => job.started));
     this.fill();
   }
 
@@ -157,7 +157,7 @@ export class Runner {
     for (const { pids } of this.held) for (const pid of pids) killGroup(pid);
   }
 
-  private tell(started: readonly ClaimedJob[]): void {
+  private notifyBegun(started: readonly ClaimedJob[]): void {
     notifyChanges(this.options.db, [...new Set(started.map((job) => job.laneNo))]);
   }
 

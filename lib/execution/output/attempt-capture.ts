@@ -53,8 +53,8 @@ export class AttemptCapture {
   finish(end: ProcessEnd): AttemptOutput {
     const stdout = this.#streams.get("stdout")?.finish() ?? NOTHING;
     const stderr = this.#streams.get("stderr")?.finish() ?? NOTHING;
-    this.#tellLeftOut("standard output", stdout);
-    this.#tellLeftOut("standard error", stderr);
+    this.#logOmitted("standard output", stdout);
+    this.#logOmitted("standard error", stderr);
     return {
       stdoutTail: stdout.tail,
       stdoutBytes: stdout.bytes,
@@ -68,7 +68,7 @@ export class AttemptCapture {
     };
   }
 
-  #tellLeftOut(name: string, { leftOut, bytes }: CapturedStream): void {
+  #logOmitted(name: string, { leftOut, bytes }: CapturedStream): void {
     if (leftOut > 0) this.#ctx.onLog("warn", `${leftOut} of ${bytes} bytes of ${name} are not in the log.`);
   }
 

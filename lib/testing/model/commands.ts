@@ -120,10 +120,10 @@ async function settle(
     ...(end.n === undefined || end.n === null ? {} : { result: { n: end.n } }),
   };
   const answer = await settleAttempts(make.worker, [sent]);
-  const told = (["settled", "canceled", "lost", "locked", "refused", "unstorable"] as const).filter(
+  const answers = (["settled", "canceled", "lost", "locked", "refused", "unstorable"] as const).filter(
     (name) => answer[name].length > 0,
   );
-  expect(told).toEqual([model.settle(lease, end)]);
+  expect(answers).toEqual([model.settle(lease, end)]);
 }
 
 const succeed = modelStep(
