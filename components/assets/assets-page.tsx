@@ -26,7 +26,7 @@ export function AssetsPage() {
   const providers = useQuery(providersOptions(slug));
   useRefresh(assetKeys.all(slug), (change) => change.status === "succeeded");
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
-  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(params), { holdsEmpty: true });
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(params), { pinsEmpty: true });
   const names = new Map(providers.data?.data.map((provider) => [provider.id, provider.name]));
   return (
     <div className="flex flex-col gap-4">

@@ -38,7 +38,7 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
   const latest = query.isPlaceholderData ? undefined : list?.data;
   const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify([triggerId, params]), {
     followsOwnChanges: true,
-    holdsEmpty: true,
+    pinsEmpty: true,
   });
   return (
     <ListPanel

@@ -61,11 +61,11 @@ describe("R-11 WEBHOOK-05 receivers that fail in any way", () => {
     const some = runnerWith({ slots: 2 });
     const stuckIds = stuck.map(({ id }) => id);
     await waitFor(async () => {
-      const { free } = some.room();
+      const { free } = some.capacity();
       if (free > 0) some.take(await claim(stuckIds, free), processClock());
       return hung.connections.open === 50;
     });
-    expect(some.room().free).toBe(2);
+    expect(some.capacity().free).toBe(2);
     receiver.answer = (_request, response) => void response.writeHead(204).end();
     const good = await deliveryJob(await endpoint());
     const began = performance.now();

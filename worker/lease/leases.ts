@@ -90,21 +90,21 @@ export class Leases {
    * Keeps the leases of one claim alive until they are dropped. Calls `onEvent` when a lease is lost or its job is
    * canceled.
    */
-  hold<L extends WatchedLease>(held: readonly L[], onEvent: (lease: L, event: LeaseEvent) => void): void {
-    if (held.length === 0) return;
+  hold<L extends WatchedLease>(leases: readonly L[], onEvent: (lease: L, event: LeaseEvent) => void): void {
+    if (leases.length === 0) return;
     this.lastBatch += 1;
     const batch: Batch = {
       no: this.lastBatch,
-      leases: [...held],
+      leases: [...leases],
       onEvent: onEvent as Batch["onEvent"],
-      left: held.length,
+      left: leases.length,
       unsent: [],
     };
-    held.forEach((lease, index) => {
+    leases.forEach((lease, index) => {
       lease.kept = { batch, index };
     });
     this.batches.add(batch);
-    this.send({ type: "hold", batch: packLeases(batch.no, held, processClock()) });
+    this.send({ type: "hold", batch: packLeases(batch.no, leases, processClock()) });
   }
 
   /** Ends the renewals of a lease after this time: by then its attempt has ended or is hopelessly stuck. */

@@ -149,15 +149,15 @@ export class AttemptOutputWriter {
     const { progress, pid } = this;
     if (this.over || (this.unsent.length === 0 && !progress && pid === undefined)) return;
     try {
-      let held = pid === undefined || (await recordProcess(db, lease, pid));
+      let isLeased = pid === undefined || (await recordProcess(db, lease, pid));
       if (this.pid === pid) this.pid = undefined;
-      while (held && this.unsent.length > 0) {
+      while (isLeased && this.unsent.length > 0) {
         const part = this.unsent.slice(0, CHUNKS_AT_ONCE);
-        held = await appendLogs(db, lease, part);
+        isLeased = await appendLogs(db, lease, part);
         this.waiting -= totalOf(part);
-        this.unsent = held ? this.unsent.slice(part.length) : [];
+        this.unsent = isLeased ? this.unsent.slice(part.length) : [];
       }
-      const kept = held && progress ? await reportProgress(db, lease, progress) : held;
+      const kept = isLeased && progress ? await reportProgress(db, lease, progress) : isLeased;
       if (this.progress === progress) this.progress = undefined;
       if (kept) notifyChanges(db, [laneNo]);
       else onLost();

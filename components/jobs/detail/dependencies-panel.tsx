@@ -84,8 +84,8 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
         .sort((a, b) => STATES[a.state] - STATES[b.state]),
     [edges],
   );
-  const held = usePinnedRows(sorted, title, { whole: true });
-  const rows = held.shown.rows;
+  const pinned = usePinnedRows(sorted, title, { whole: true });
+  const rows = pinned.shown.rows;
   if (rows.length === 0) return null;
   const met = edges.filter(({ state }) => state === "met").length;
   const shown = all ? rows : rows.slice(0, SHOWN);
@@ -100,8 +100,8 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
         <ShowNewest
           className="absolute top-1.5 right-3"
           noun="job"
-          waiting={held.shown.waiting.length}
-          onShow={() => held.showWaiting()}
+          waiting={pinned.shown.waiting.length}
+          onShow={() => pinned.showWaiting()}
         />
       </h2>
       <ul className="max-h-96 divide-y divide-line overflow-y-auto text-sm">

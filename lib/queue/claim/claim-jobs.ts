@@ -202,16 +202,16 @@ export async function startAttempts(
     const rows = await db.run<{ job_id: string; has_expired: boolean }>(startAttemptsSql, values);
     for (const row of rows) (row.has_expired ? expired : begun).add(row.job_id);
     const missing = asked.filter(({ jobId }) => !begun.has(jobId) && !expired.has(jobId));
-    // The statement skips a row that another transaction changed during it. Its lease is still held, so ask again.
-    asked = missing.length === 0 ? [] : await heldOf(db, missing);
+    // The statement skips a row that another transaction changed during it. Its lease is still leased, so ask again.
+    asked = missing.length === 0 ? [] : await leasedOf(db, missing);
   }
   return { begun: [...begun], expired: [...expired] };
 }
 
-async function heldOf<L extends Lease>(db: Runner, leases: readonly L[]): Promise<L[]> {
+async function leasedOf<L extends Lease>(db: Runner, leases: readonly L[]): Promise<L[]> {
   const rows = await db.run<{ job_id: string }>(readLeasesSql, leaseArrays(leases));
-  const held = new Set(rows.map((row) => row.job_id));
-  return leases.filter(({ jobId }) => held.has(jobId));
+  const leased = new Set(rows.map((row) => row.job_id));
+  return leases.filter(({ jobId }) => leased.has(jobId));
 }
 
 const LONGEST_MS = 1e12;

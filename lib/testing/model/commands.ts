@@ -67,7 +67,7 @@ const claim = modelStep(
       }));
       const claimed = await claimJobs(real.make.worker, { workerId, lanes: asked, limit });
       const ready = model.readyJobs();
-      expect(claimed.length).toBe(Math.min(limit, ready.length, model.room()));
+      expect(claimed.length).toBe(Math.min(limit, ready.length, model.capacity()));
       for (const job of claimed) {
         const known = ready.find(({ id }) => id === job.jobId);
         if (!known) throw new Error(`${job.jobId} was claimed and is not ready`);

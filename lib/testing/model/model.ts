@@ -37,9 +37,9 @@ export class QueueModel {
   }
 
   /** Returns the maximum number of jobs that a claim may take. */
-  room(): number {
+  capacity(): number {
     const running = this.living().filter(({ live }) => live.state === "running").length;
-    return this.limits.room(running, this.now);
+    return this.limits.capacity(running, this.now);
   }
 
   sortKey({ priority, live }: JobModel): number {
