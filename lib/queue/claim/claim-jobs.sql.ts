@@ -127,17 +127,17 @@ export const claimReservedSql = statement(
  */
 export const startAttemptsSql = statement(
   "start_attempts",
-  `with held as materialized (
+  `with leased as materialized (
      select r.tid, r.job_id, x.began_ms_ago is null and r.expires_at <= app.clock() as has_expired,
        app.clock() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
      from unnest($1::uuid[], $2::bigint[], $3::float8[]) x (job_id, lease_no, began_ms_ago)
      cross join lateral (${leasedRows("ctid as tid, job_id, expires_at")} for no key update) r
    ), begun as (
-     update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, h.began_at),
-       started_at = coalesce(r.started_at, greatest(r.claimed_at, h.began_at))
-     from held h where r.ctid = h.tid and h.has_expired is not true
+     update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, l.began_at),
+       started_at = coalesce(r.started_at, greatest(r.claimed_at, l.began_at))
+     from leased l where r.ctid = l.tid and l.has_expired is not true
      returning r.job_id
    )
    select job_id, false as has_expired from begun
-   union all select job_id, true from held where has_expired`,
+   union all select job_id, true from leased where has_expired`,
 );

@@ -103,7 +103,7 @@ export const lanePositionsSql = statement(
        select array_agg(-x.sort_key order by x.sort_key desc) as negated from (
          select sort_key from app.live_jobs
          where ${tenantIs("tenant_id")} and lane_no = u.lane_no and ready order by sort_key limit 1000) x) k
-   ), held as materialized (
+   ), limiting as materialized (
      select u.lane_no, (
        select jsonb_build_object('scope', c.scope, 'by', c.limited_by, 'maxRunning', c.max_running,
          'startsPerSecond', c.starts_per_second)
@@ -121,7 +121,7 @@ export const lanePositionsSql = statement(
    )
    select a.job_id, jsonb_build_object('ahead', k.total - width_bucket(-a.sort_key, k.negated), 'total', k.total,
      'limit', h."limit") as position
-   from asked a join keys k on k.lane_no = a.lane_no join held h on h.lane_no = a.lane_no`,
+   from asked a join keys k on k.lane_no = a.lane_no join limiting h on h.lane_no = a.lane_no`,
   { repeatable: true, answers: true },
 );
 
@@ -202,15 +202,15 @@ export const summarySql = statement(
                    from app.job_stat_deltas where ${tenantIs("tenant_id")}), 0) as n
    ), running as (
      select count(*) as n from app.live_jobs where ${tenantIs("tenant_id")} and state = 'running'
-   ), held as (
+   ), waiting as (
      select count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'paused') as paused
      from app.live_jobs where ${tenantIs("tenant_id")} and state in ('blocked', 'paused')
    )${OLDEST}
    select coalesce((select jsonb_object_agg(kind, n) from ended), '{}') as ended,
-     greatest(live.n - running.n - held.blocked - held.paused, 0)::float8 as queued, running.n::float8 as running,
-     held.blocked::float8 as blocked, held.paused::float8 as paused, app.now() as as_of,
+     greatest(live.n - running.n - waiting.blocked - waiting.paused, 0)::float8 as queued, running.n::float8 as running,
+     waiting.blocked::float8 as blocked, waiting.paused::float8 as paused, app.now() as as_of,
      (select greatest(extract(epoch from app.now() - least(front.first, oldest.first)), 0)::float8
       from front, oldest where coalesce(front.first, oldest.first) is not null) as oldest_queued_age_seconds
-   from live, running, held`,
+   from live, running, waiting`,
   { repeatable: true, answers: true },
 );
