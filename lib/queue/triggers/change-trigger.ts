@@ -18,7 +18,7 @@ import {
   textProblems,
 } from "./check-trigger";
 import { getTrigger } from "./read-triggers";
-import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
+import { refuseTooCostlyConditions, refuseTooLargeTemplates, refuseTooManyTriggers } from "./trigger-limits";
 import {
   auditTrigger,
   type LockedTrigger,
@@ -67,14 +67,14 @@ export function changeTrigger(
     const change = { row, before, after, patch };
     const prospects = newProspects(change, around);
     const { event_name } = change.after;
-    if (event_name !== before.event_name) await requireRoom(tx, { eventName: event_name, isNew: false });
+    if (event_name !== before.event_name) await refuseTooManyTriggers(tx, { eventName: event_name, isNew: false });
     if (patch.payload_template !== undefined)
-      await requireTemplateRoom(tx, {
+      await refuseTooLargeTemplates(tx, {
         template: after.payload_template,
         replaces: { id: row.id, template: before.payload_template },
       });
     if (event_name !== before.event_name || patch.condition !== undefined)
-      await requireConditionRoom(tx, { ...after, replaces: { ...before, id: row.id } });
+      await refuseTooCostlyConditions(tx, { ...after, replaces: { ...before, id: row.id } });
     await tx.run(updateTriggerSql, [
       scope.tenantId,
       row.id,
