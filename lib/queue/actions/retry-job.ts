@@ -41,14 +41,14 @@ export const RETRY: ActionSpec<OutcomeRow> = {
   lock: lockOutcomes,
   refuse: refuseRetry,
   refuseMore: async (tx, jobs) => {
-    const held = await findHeld(tx, jobs, []);
-    const free = jobs.filter((job) => !held.has(job.job_id));
+    const blocked = await findBlocked(tx, jobs, []);
+    const free = jobs.filter((job) => !blocked.has(job.job_id));
     const taken = await takeKeysAgain(tx, free);
     // A job that does not get its key begins no run, which blocks its children too.
-    const heldThen = taken.length === 0 ? held : await findHeld(tx, jobs, taken);
-    const late = free.filter((job) => heldThen.has(job.job_id) && job.dedupe_key !== null);
+    const blockedThen = taken.length === 0 ? blocked : await findBlocked(tx, jobs, taken);
+    const late = free.filter((job) => blockedThen.has(job.job_id) && job.dedupe_key !== null);
     if (late.length > 0) await tx.run(giveKeysBackSql, [tx.tenantId, idsOf(late)]);
-    const refused = new Map<string, ActionRefusal>([...heldThen].map((jobId) => [jobId, "held-by-parent"]));
+    const refused = new Map<string, ActionRefusal>([...blockedThen].map((jobId) => [jobId, "held-by-parent"]));
     for (const jobId of taken) refused.set(jobId, "dedupe-taken");
     return refused;
   },
@@ -67,7 +67,7 @@ function refuseRetry(job: OutcomeRow): ActionRefusal | null {
   return job.is_active ? null : "definition-inactive";
 }
 
-async function findHeld(tx: TenantTransaction, jobs: readonly ActionRow[], refused: readonly string[]) {
+async function findBlocked(tx: TenantTransaction, jobs: readonly ActionRow[], refused: readonly string[]) {
   const rows = await tx.run<{ job_id: string }>(blockedByParentsSql, [tx.tenantId, idsOf(jobs), refused]);
   return new Set(rows.map((row) => row.job_id));
 }

@@ -11,7 +11,7 @@ import {
   lockBulkActionSql,
   storeChunkSql,
   takeBulkActionSql,
-  takeHeldJobsSql,
+  takeSetAsideJobsSql,
 } from "./bulk-actions.sql";
 import { CANCEL } from "./cancel-job";
 import { changeAction, PAUSE, RESUME } from "./change-jobs";
@@ -110,8 +110,8 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
   await tx.run(boundChunkSql);
   const chosen = { jobIds: ids, reason: `bulk action ${id}` };
   const all = ids.length === 0 ? [] : await applyToChosen(tx, scope, row, chosen);
-  const isHeld = ({ code }: ActionResult) => maySetAside && code === "held-by-parent";
-  const results = all.filter((result) => !isHeld(result));
+  const isBlocked = ({ code }: ActionResult) => maySetAside && code === "held-by-parent";
+  const results = all.filter((result) => !isBlocked(result));
   const { done, skipped, failed } = countResults(results);
   await tx.run(storeChunkSql, [
     scope.tenantId,
@@ -123,7 +123,7 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
     done,
     skipped,
     failed,
-    all.filter(isHeld).map((result) => result.jobId),
+    all.filter(isBlocked).map((result) => result.jobId),
   ]);
 }
 
@@ -134,8 +134,8 @@ async function nextChunk(tx: TenantTransaction, scope: TenantScope, { id, row, l
     const step = await nextJobs(tx, scope, row.target, { beforeId: row.next_before, limit });
     return { ...step, maySetAside: true };
   }
-  const [held] = await tx.run<{ held_ids: string[] }>(takeHeldJobsSql, [scope.tenantId, id, limit]);
-  return { ids: held?.held_ids ?? [], nextBefore: null, maySetAside: false };
+  const [setAside] = await tx.run<{ held_ids: string[] }>(takeSetAsideJobsSql, [scope.tenantId, id, limit]);
+  return { ids: setAside?.held_ids ?? [], nextBefore: null, maySetAside: false };
 }
 
 function applyToChosen(

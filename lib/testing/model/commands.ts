@@ -90,19 +90,19 @@ const leaseStep = (name: string, act: (lease: LeaseModel) => Act) =>
   modelStep(name, fc.nat(11), (n) => (model, real) => act(aLease(model, n))(model, real));
 
 const start = leaseStep("start", (lease) => async (model, { make }) => {
-  const held = model.held(lease);
-  const isInTime = (held?.expiresAt ?? Number.POSITIVE_INFINITY) > model.now;
+  const leased = model.leased(lease);
+  const isInTime = (leased?.expiresAt ?? Number.POSITIVE_INFINITY) > model.now;
   const { begun, expired } = await startAttempts(make.worker, [lease]);
-  expect([begun, expired]).toEqual([held && isInTime ? [lease.jobId] : [], held && !isInTime ? [lease.jobId] : []]);
-  if (held && isInTime) held.startedAt = model.now;
+  expect([begun, expired]).toEqual([leased && isInTime ? [lease.jobId] : [], leased && !isInTime ? [lease.jobId] : []]);
+  if (leased && isInTime) leased.startedAt = model.now;
 });
 
 const extend = leaseStep("extend", (lease) => async (model, { make }) => {
-  const held = model.held(lease);
+  const leased = model.leased(lease);
   const answer = await extendLeases(make.worker, [{ ...lease, leaseSeconds: LEASE_MS / SECOND }]);
-  expect(answer.lost).toEqual(held ? [] : [lease.jobId]);
-  expect(answer.cancelRequested).toEqual(held && held.cancelAt !== null ? [lease.jobId] : []);
-  if (held) held.leaseEndsAt = model.now + LEASE_MS;
+  expect(answer.lost).toEqual(leased ? [] : [lease.jobId]);
+  expect(answer.cancelRequested).toEqual(leased && leased.cancelAt !== null ? [lease.jobId] : []);
+  if (leased) leased.leaseEndsAt = model.now + LEASE_MS;
 });
 
 async function settle(
