@@ -8,7 +8,13 @@ import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/jobs/definitions";
 import { actionFilter } from "@/lib/client/jobs/job-actions";
-import { filterKey, isFiltered, type JobFilters, jobFilterParsers } from "@/lib/client/jobs/job-filters";
+import {
+  filterKey,
+  isFiltered,
+  type JobFilters,
+  jobFilterParsers,
+  type SetFilters,
+} from "@/lib/client/jobs/job-filters";
 import { useLive } from "@/lib/client/live/use-live";
 import type { BulkAction } from "@/lib/contract";
 import { ActionProgress } from "../../actions/action-progress";
@@ -19,7 +25,6 @@ import { useJobActions } from "../job-actions";
 import { NewJobDialog } from "../new/new-job-dialog";
 import { FilterBar } from "./filter-bar";
 import { JobsList } from "./jobs-list";
-import type { SetFilters } from "./set-filters";
 import { SummaryCards } from "./summary-cards";
 import { useJobKeys } from "./use-job-keys";
 import { type FirstJobs, useJobList } from "./use-job-list";

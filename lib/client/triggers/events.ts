@@ -48,6 +48,12 @@ export function useReplayEvent(tenant: string) {
   });
 }
 
+/** An event that is being composed. */
+export interface EventDraft {
+  readonly name: string;
+  readonly data: Record<string, unknown>;
+}
+
 /** Publishes one event. The same key sent twice publishes one event. */
 export function usePublishEvent(tenant: string) {
   const client = useQueryClient();

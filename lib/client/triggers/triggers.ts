@@ -73,6 +73,9 @@ export function triggerPreviewOptions(tenant: string, body: PreviewTrigger) {
   });
 }
 
+/** The tested trigger: a stored one, or one that is being composed. */
+export type TestTarget = Pick<TestTriggers, "trigger_id" | "draft">;
+
 /** What an event would do with triggers. Nothing is written. */
 export function testOptions(tenant: string, body: TestTriggers) {
   return queryOptions({
