@@ -84,7 +84,7 @@ const originOf = (error: Error & { readonly [ORIGIN]?: string }): string | null 
 function fileOf(line: string): string | null {
   const position = /^\s*at /.test(line) ? /:\d{1,9}:\d{1,9}\)?$/.exec(line.slice(-24))?.[0] : undefined;
   if (position === undefined) return null;
-  const before = line.slice(0, -place.length);
+  const before = line.slice(0, -position.length);
   const start = Math.max(...["(", ")", " ", "\t"].map((mark) => before.lastIndexOf(mark)));
   return before.slice(start + 1);
 }
