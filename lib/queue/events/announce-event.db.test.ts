@@ -28,7 +28,7 @@ test("Z-05 an event of the platform role starts the tenant's triggers under its 
   expect(published).toMatchObject({
     ...event,
     source: "app",
-    correlationId: row?.id,
+    correlation_id: row?.id,
     depth: 0,
     started: 1,
     reason: null,
