@@ -40,7 +40,7 @@ export type OutputStream = "stdout" | "stderr";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** The stored output of an attempt: cleaned, redacted and bounded. All sizes are UTF-8 bytes of the cleaned text. */
-export interface AttemptOutput {
+export interface CapturedOutput {
   /** The last 192 KiB, or all of it if there was less. */
   readonly stdoutTail: string;
   readonly stderrTail: string;
@@ -114,7 +114,7 @@ export interface RunContext {
 
 export interface Execution {
   readonly outcome: Outcome;
-  readonly output: AttemptOutput;
+  readonly output: CapturedOutput;
   /** Jobs to enqueue in the transaction that records a success. */
   readonly children?: readonly ChildJob[];
 }

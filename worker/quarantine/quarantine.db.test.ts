@@ -9,7 +9,7 @@ import { cancelJob, getJob, rescueExpiredLeases, startAttempts } from "@/lib/que
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { processClock } from "../lease/lease-protocol";
-import type { Runner } from "../run/runner";
+import type { JobRunner } from "../run/runner";
 import { noNotice, runnerStage } from "../run/runner.fixture";
 import { Quarantine } from "./quarantine";
 import { QuarantineProcess } from "./quarantine-process";
@@ -26,7 +26,7 @@ const installation = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: databa
 const secrets = { values: processSecrets("worker", installation).values, files: [] };
 const options = { log, program, memoryMb: 0, maxTimeoutSeconds: 3600, secrets };
 const quarantine = new Quarantine(options);
-let runner: Runner;
+let runner: JobRunner;
 
 beforeAll(async () => {
   vi.stubEnv("LEASEHOLD_HOME", path.join(folder, "home"));

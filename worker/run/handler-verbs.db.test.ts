@@ -12,7 +12,7 @@ import { waitFor } from "@/lib/testing/processes";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { processClock } from "../lease/lease-protocol";
 import { Settler } from "../settle/settler";
-import { Runner } from "./runner";
+import { JobRunner } from "./runner";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -29,7 +29,7 @@ const stream = { write: (line: string) => void logged.push(JSON.parse(line)) };
 const log = createLogger({ process: "worker", level: "error", format: "json", stream });
 const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
 const handlers = new Map<string, JobHandler>();
-const runner = new Runner({
+const runner = new JobRunner({
   workerId: "the-runner",
   db: make.worker,
   log,

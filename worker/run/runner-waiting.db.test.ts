@@ -4,7 +4,7 @@ import { type ClaimedJob, cancelJob, getJob } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { processClock } from "../lease/lease-protocol";
-import type { Runner } from "./runner";
+import type { JobRunner } from "./runner";
 import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
 
 const stage = await runnerStage(await testDatabase());
@@ -32,7 +32,7 @@ test("a runner with stuck slots claims ahead once, not again each second after r
 
 describe("a runner with more jobs than slots", () => {
   let jobs: ClaimedJob[];
-  let runner: Runner;
+  let runner: JobRunner;
   beforeEach(async () => {
     stage.reset();
     runner = runnerOn(make.worker, 1);

@@ -12,7 +12,7 @@ import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { failingOnce } from "../failing-once.fixture";
 import { processClock } from "../lease/lease-protocol";
-import type { Runner } from "./runner";
+import type { JobRunner } from "./runner";
 import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
 
 const database = await testDatabase();
@@ -20,7 +20,7 @@ const stage = await runnerStage(database);
 const { make, scope, definition, underWay, leaseEvents, runnerOn, claimed, claimAgain, statuses, statusOf, spentOn } =
   stage;
 afterAll(stage.close);
-let runner: Runner;
+let runner: JobRunner;
 beforeEach(() => {
   stage.reset();
   runner = runnerOn();

@@ -11,7 +11,7 @@ import { makeFactory } from "@/lib/testing/rows/factories";
 import type { LeaseEvent } from "../lease/leases";
 import { Settler } from "../settle/settler";
 import type { RunTools } from "./run-attempt";
-import { Runner } from "./runner";
+import { JobRunner } from "./runner";
 
 /** A running attempt that the test ends. It ignores its signal. */
 interface UnderWay {
@@ -49,8 +49,8 @@ export async function runnerStage(database: TestDatabase) {
       }),
   });
 
-  const runnerOn = (db: Database = make.worker, slots = 10, more: Partial<RunTools> = {}): Runner =>
-    new Runner({
+  const runnerOn = (db: Database = make.worker, slots = 10, more: Partial<RunTools> = {}): JobRunner =>
+    new JobRunner({
       workerId: "the-runner",
       db,
       log,

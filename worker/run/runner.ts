@@ -1,6 +1,6 @@
 /**
  * Runs claimed jobs: begins each attempt under its lease, stops it when the lease is lost, and records its end. Start
- * with `Runner`, then `executeAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
+ * with `JobRunner`, then `executeAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
  * its first side effect; a job that has not begun is released without costing an attempt.
  */
 
@@ -31,7 +31,7 @@ import { Waiting } from "./waiting";
 const MOST_UNSETTLED = 1000;
 const LOOK_AT_AGE_MS = 250;
 
-export interface RunnerOptions {
+export interface JobRunnerOptions {
   readonly db: Database;
   readonly log: Logger;
   readonly workerId: string;
@@ -56,7 +56,7 @@ export interface Capacity {
   readonly ahead: number;
 }
 
-export class Runner {
+export class JobRunner {
   /** Jobs in flight. A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
   private readonly inFlight = new Set<JobInFlight>();
   /** Jobs from claims before this time (`processClock`) do not begin, unless the claim already began them. */
@@ -72,7 +72,7 @@ export class Runner {
   private idle: (() => void)[] = [];
   private readonly around: Parameters<typeof executeAttempt>[2];
 
-  constructor(private readonly options: RunnerOptions) {
+  constructor(private readonly options: JobRunnerOptions) {
     this.around = {
       ...options,
       onLost: (attempt) => attempt instanceof JobInFlight && this.stop(attempt, "lease-lost"),

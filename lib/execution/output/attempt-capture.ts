@@ -8,7 +8,7 @@
  */
 
 import type { CommandUsage } from "../process/usage";
-import type { AttemptOutput, OutputStream, RunContext } from "../types";
+import type { CapturedOutput, OutputStream, RunContext } from "../types";
 import type { SecretForms } from "./secret-forms";
 import { type CapturedStream, StreamCapture } from "./stream-capture";
 
@@ -20,7 +20,7 @@ export interface ProcessEnd {
 }
 
 /** Output of an attempt that has started no process. */
-export const NO_OUTPUT: AttemptOutput = Object.freeze({
+export const NO_OUTPUT: CapturedOutput = Object.freeze({
   stdoutTail: "",
   stdoutBytes: 0,
   stderrTail: "",
@@ -50,7 +50,7 @@ export class AttemptCapture {
   }
 
   /** Ends both streams; call it once. */
-  finish(end: ProcessEnd): AttemptOutput {
+  finish(end: ProcessEnd): CapturedOutput {
     const stdout = this.#streams.get("stdout")?.finish() ?? NOTHING;
     const stderr = this.#streams.get("stderr")?.finish() ?? NOTHING;
     this.#logOmitted("standard output", stdout);

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../states";
-import type { HoldScope, LimitScope, PauseScope, WaitReason } from "../types";
+import type { PauseOrSuspension, LimitScope, PauseScope, WaitReason } from "../types";
 
 export interface WaitFacts {
   readonly status: JobStatus;
@@ -11,7 +11,7 @@ export interface WaitFacts {
   readonly until: string;
   readonly hasWorker: boolean;
   /** The pause or suspension that keeps the job from starting. */
-  readonly pause: { readonly scope: HoldScope; readonly reason: string; readonly until: string | null } | null;
+  readonly pause: { readonly scope: PauseOrSuspension; readonly reason: string; readonly until: string | null } | null;
   /** The first of the job's blocking parents, and their number; left out in feeds. */
   readonly blockedBy?: { readonly first: readonly Blocker[]; readonly count: number };
   /** The job's position in its lane; left out in feeds. */

@@ -26,7 +26,7 @@ import { enqueue, enqueueChild } from "./enqueue-steps";
 import { LEASE_MS, type QueueModel } from "./model";
 import type { EndModel, LeaseModel } from "./shapes";
 import {
-  type Act,
+  type ModelAction,
   aJob,
   aLease,
   leaseKey,
@@ -34,7 +34,7 @@ import {
   modelStep,
   NOBODY,
   type Real,
-  refusalOf,
+  refusalCodeOf,
   SECOND,
   SWEEP,
 } from "./step";
@@ -86,7 +86,7 @@ const claim = modelStep(
     },
 );
 
-const leaseStep = (name: string, act: (lease: LeaseModel) => Act) =>
+const leaseStep = (name: string, act: (lease: LeaseModel) => ModelAction) =>
   modelStep(name, fc.nat(11), (n) => (model, real) => act(aLease(model, n))(model, real));
 
 const start = leaseStep("start", (lease) => async (model, { make }) => {
@@ -168,19 +168,19 @@ const fail = leaseStep("fail", (lease) => (model, real) => {
 
 const cancel = modelStep("cancel", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  const code = await refusalOf(cancelJob(make.web, scope, id));
+  const code = await refusalCodeOf(cancelJob(make.web, scope, id));
   if (id === NOBODY) expect(code).toBe("not-found");
   else expect(code).toBe(model.cancel(id) === "conflict" ? "state-conflict" : null);
 });
 
 const pause = modelStep("pause", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  expect(await refusalOf(pauseJob(make.web, scope, id))).toBe(unless(model.pause(id), id));
+  expect(await refusalCodeOf(pauseJob(make.web, scope, id))).toBe(unless(model.pause(id), id));
 });
 
 const resume = modelStep("resume", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  expect(await refusalOf(resumeJob(make.web, scope, id))).toBe(unless(model.resume(id), id));
+  expect(await refusalCodeOf(resumeJob(make.web, scope, id))).toBe(unless(model.resume(id), id));
 });
 
 const unless = (done: boolean, id: string) => (done ? null : id === NOBODY ? "not-found" : "state-conflict");
@@ -195,14 +195,14 @@ const change = modelStep(
       const at = seconds === null ? null : model.now + seconds * SECOND;
       const scheduledFor = at === null ? {} : { scheduledFor: new Date(at) };
       const asked = { jobId, ...(priority === null ? {} : { priority }), ...scheduledFor };
-      const code = await refusalOf(changeJob(make.web, scope, asked));
+      const code = await refusalCodeOf(changeJob(make.web, scope, asked));
       expect(code).toBe(jobId === NOBODY ? "not-found" : model.change(jobId, { priority, at }));
     },
 );
 
 const retry = modelStep("retry", fc.nat(11), (n) => async (model, { make, scope }) => {
   const jobId = aJob(model, n);
-  const code = await refusalOf(retryJob(make.web, scope, { jobId }));
+  const code = await refusalCodeOf(retryJob(make.web, scope, { jobId }));
   const expected = { retried: null, conflict: "state-conflict", "dedupe-taken": "dedupe-taken" };
   expect(code).toBe(jobId === NOBODY ? "not-found" : expected[model.retry(jobId)]);
 });
