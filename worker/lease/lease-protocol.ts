@@ -60,5 +60,3 @@ export interface LeaseThreadData {
  * `performance.now()`.
  */
 export const processClock = (): number => Number(process.hrtime.bigint() / 1_000_000n);
-
-export const leaseKey = ({ jobId, leaseNo }: Lease): string => `${jobId}:${leaseNo}`;

@@ -1,7 +1,7 @@
 import type { Database } from "@/lib/db";
 import { hasFailpoints } from "@/lib/env/test-build";
-import { extendLeases, type Lease, warmUpRenewal } from "@/lib/queue/worker";
-import { type FromThread, type HeldLease, leaseKey } from "./lease-protocol";
+import { extendLeases, type Lease, leaseKey, warmUpRenewal } from "@/lib/queue/worker";
+import type { FromThread, HeldLease } from "./lease-protocol";
 
 /** Share of a lease's time after which it is renewed, so that two renewals may fail. */
 const RENEW_AFTER = 1 / 3;

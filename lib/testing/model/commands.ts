@@ -11,6 +11,7 @@ import {
   expireJobs,
   extendLeases,
   getBulkAction,
+  leaseKey,
   pauseJob,
   promoteDueJobs,
   rescueExpiredLeases,
@@ -26,10 +27,9 @@ import { enqueue, enqueueChild } from "./enqueue-steps";
 import { LEASE_MS, type QueueModel } from "./model";
 import type { EndModel, LeaseModel } from "./shapes";
 import {
-  type ModelAction,
   aJob,
   aLease,
-  leaseKey,
+  type ModelAction,
   type ModelStep,
   modelStep,
   NOBODY,

@@ -35,7 +35,11 @@ class NamedStep implements ModelStep {
 }
 
 /** A step whose choices are drawn by fast-check. */
-export function modelStep<T>(name: string, choices: fc.Arbitrary<T>, act: (choice: T) => ModelAction): fc.Arbitrary<ModelStep> {
+export function modelStep<T>(
+  name: string,
+  choices: fc.Arbitrary<T>,
+  act: (choice: T) => ModelAction,
+): fc.Arbitrary<ModelStep> {
   return choices.map((choice) => new NamedStep(`${name} ${JSON.stringify(choice)}`, act(choice)));
 }
 
@@ -52,8 +56,6 @@ export const refusalCodeOf = (work: Promise<unknown>): Promise<string | null> =>
 function pick<T>(all: readonly T[], n: number, absent: T): T {
   return all.length === 0 ? absent : (all[Math.max(0, all.length - 1 - (n % 6))] ?? absent);
 }
-
-export const leaseKey = ({ jobId, leaseNo }: LeaseModel): string => `${jobId}:${leaseNo}`;
 
 export const NOBODY = "00000000-0000-7000-8000-000000000000";
 export const aJob = (model: QueueModel, n: number): string => pick([...model.jobs.keys()], n, NOBODY);
