@@ -134,15 +134,14 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const { runtime, principal, info, actor } = common;
     const named = request.headers.get("x-tenant-id");
     const rule = ruleFor(spec.permission, request, info);
-    const membership = await requireTenant(runtime, { principal, info, named }, [
-      spec.permission,
-      ...(rule.also ?? []),
-    ]);
+    const needed = [spec.permission, ...(rule.also ?? [])];
+    const membership = await requireTenant(runtime, { principal, info, named }, needed);
+    const tenantId = membership.tenant.id;
     const input = await readInput(spec, request, { info, context });
     const visitor = { principal, info, membership };
     await requirePermissions(runtime, visitor, requireListed(rule, spec.sometimes?.(input.body)));
     const held = new Set<Permission>(membership.permissions);
-    const scope = { tenantId: membership.tenant.id, actor, ...barredIn(held) };
+    const scope = { tenantId, actor, ...barredIn(held) };
     const run = async (db: Database | TenantTransaction) =>
       toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, membership }), held);
     const answer = async (): Promise<Response> => {
@@ -152,15 +151,14 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
         await prepare();
         return send(await run(runtime.web), info);
       }
-      const repeat = { key, tenantId: membership.tenant.id, ...(await identityOf(request, common, input.body)) };
-      const isNew = async () =>
-        !(await withTenant(runtime.web, membership.tenant.id, (tx) => storedAnswer(tx, repeat)));
+      const repeat = { key, tenantId, ...(await identityOf(request, common, input.body)) };
+      const isNew = async () => !(await withTenant(runtime.web, tenantId, (tx) => storedAnswer(tx, repeat)));
       if (spec.prepare && (await isNew())) await prepare();
-      const done = await withTenant(runtime.web, membership.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
+      const done = await withTenant(runtime.web, tenantId, (tx) => answerOnce(tx, repeat, () => run(tx)));
       if (!done.replayed) spec.afterCommit?.(runtime.web);
       return send(done.replayed ? await cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
     };
-    return runInLine(membership.tenant.id, answer).catch(async (error: unknown) => {
+    return runInLine(tenantId, answer).catch(async (error: unknown) => {
       const missing = missingFor(error);
       throw missing ? await denied(runtime, visitor, missing) : error;
     });

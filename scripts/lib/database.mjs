@@ -31,7 +31,8 @@ export async function prepareDatabase({ newDemo }) {
       "--new-demo deletes the demo's own PostgreSQL, and DATABASE_URL names another one. Unset DATABASE_URL, or start without --new-demo.",
     );
   if (given) return foreignDatabase(given);
-  if (newDemo) await runStep("deleting the demo's database", () => removeCluster({ home: homeFolder(), pgBin: pgBin() }));
+  if (newDemo)
+    await runStep("deleting the demo's database", () => removeCluster({ home: homeFolder(), pgBin: pgBin() }));
   return embeddedDatabase();
 }
 

@@ -111,9 +111,7 @@ export class JobRunner {
     const taken = jobs.map(
       (job) => new JobInFlight(job, takenAt, since, renewForMs(job, this.definitions.ifKnown(job), maxTimeoutSeconds)),
     );
-    this.options.leases.hold(taken, (inFlight, event) =>
-      this.stop(inFlight, event === "lost" ? "lease-lost" : "cancel"),
-    );
+    this.options.leases.hold(taken, (lease, event) => this.stop(lease, event === "lost" ? "lease-lost" : "cancel"));
     this.starts.took(taken);
     for (const inFlight of taken) this.inFlight.add(inFlight);
     for (const inFlight of taken) {

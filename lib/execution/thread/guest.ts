@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { Published } from "@/lib/queue/types";
-import { isContent, writeAll } from "../artifacts/attempt-artifacts";
+import { isContent, writeArtifact } from "../artifacts/attempt-artifacts";
 import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "../artifacts/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
 import { JobError, NonRetryableError, SnoozedError } from "../errors";
@@ -84,7 +84,7 @@ class Guest {
           : this.#call({ verb: "command", key, args })) as HandlerContext<unknown>["command"],
       artifact: ((name: string, second?: ArtifactContent | ArtifactOptions, third: ArtifactOptions = {}) =>
         isContent(second)
-          ? writeAll(this.#artifact(name, third), second)
+          ? writeArtifact(this.#artifact(name, third), second)
           : this.#artifact(name, second ?? {})) as HandlerContext<unknown>["artifact"],
       transaction: () => Promise.reject(noTransaction()),
       step: (name, fn) => this.#step(name, async () => fn()) as never,

@@ -158,6 +158,11 @@ function applyToChosen(
     case "set_priority":
       return applyAction(tx, scope, changeAction({ priority: row.priority ?? 100 }), chosen);
     case "reschedule":
-      return applyAction(tx, scope, changeAction({ scheduled_for: row.scheduled_for ?? "1970-01-01T00:00:00Z" }), chosen);
+      return applyAction(
+        tx,
+        scope,
+        changeAction({ scheduled_for: row.scheduled_for ?? "1970-01-01T00:00:00Z" }),
+        chosen,
+      );
   }
 }

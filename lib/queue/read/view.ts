@@ -1,4 +1,4 @@
-import type { PauseOrSuspension, Job, JobRow } from "../types";
+import type { Job, JobRow, PauseOrSuspension } from "../types";
 import { describeWait, type MoreFacts } from "./wait-reason.policy";
 
 /** A row of the statements in read-jobs.sql.ts: a job, and what its wait reason follows from. */

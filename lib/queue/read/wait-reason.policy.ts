@@ -1,5 +1,5 @@
 import type { JobStatus } from "../states";
-import type { PauseOrSuspension, LimitScope, PauseScope, WaitReason } from "../types";
+import type { LimitScope, PauseOrSuspension, PauseScope, WaitReason } from "../types";
 
 export interface WaitFacts {
   readonly status: JobStatus;

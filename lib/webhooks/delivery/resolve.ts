@@ -2,7 +2,7 @@ import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { isPublicAddress } from "./addresses";
 import type { WebhookPolicy } from "./policy";
-import { isRefusal, notPublic, readTarget, type WebhookTarget, type TargetRefusal } from "./target";
+import { isRefusal, notPublic, readTarget, type TargetRefusal, type WebhookTarget } from "./target";
 
 const QUERY_MS = 1000;
 const TRIES = 2;
