@@ -1,3 +1,9 @@
+/*
+ * One job: its state, attempts, output, steps, artifacts and dependencies, and the actions on it.
+ *
+ * Start with the page below, then `job-headline.tsx` and `job-tabs.tsx`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

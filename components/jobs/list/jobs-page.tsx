@@ -1,3 +1,9 @@
+/*
+ * The list of jobs: filters in the address, rows that are updated in place, selection, and bulk actions on it.
+ *
+ * Start with the page below, then `jobs-list.tsx`, `use-job-list.ts` (the rows) and `use-selection.ts`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

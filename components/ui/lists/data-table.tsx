@@ -1,3 +1,9 @@
+/*
+ * The building blocks of lists: a table that leaves out columns on narrow screens, its bar, panel and pager.
+ *
+ * Start with `DataTable` below, then `list-panel.tsx` and `pager.tsx`.
+ */
+
 "use client";
 
 import type { ReactNode } from "react";
