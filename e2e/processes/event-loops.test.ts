@@ -107,7 +107,11 @@ describe("no output of a command blocks the event loop of its worker", () => {
 
 describe("no answer of a webhook receiver blocks the event loop of the worker", async () => {
   const builtin = builtinDefinitions.find(({ key }) => key === "deliver-webhook");
-  await stage.factory.definition({ key: "deliver-webhook", executor: "webhook", arg_schema: builtin?.arg_schema ?? {} });
+  await stage.factory.definition({
+    key: "deliver-webhook",
+    executor: "webhook",
+    arg_schema: builtin?.arg_schema ?? {},
+  });
   const receiver = await startReceiver();
   afterAll(() => receiver.close());
   const sealer = makeSealer(environmentOf("worker", stage.database).DATA_KEY ?? "");

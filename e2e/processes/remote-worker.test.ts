@@ -17,7 +17,13 @@ const stage = await openStage();
 const retry = { strategy: "fixed", delaySeconds: 0.1 } as const;
 const leases = { probe: LEASE_SECONDS, "summarize-text": LEASE_SECONDS, patient: 120 };
 for (const [key, leaseSeconds] of Object.entries(leases)) {
-  await stage.factory.definition({ key, executor: "remote", lease_seconds: leaseSeconds, kill_grace_seconds: 1, retry });
+  await stage.factory.definition({
+    key,
+    executor: "remote",
+    lease_seconds: leaseSeconds,
+    kill_grace_seconds: 1,
+    retry,
+  });
 }
 const make = accountsIn(stage.database);
 const { key } = await make.key(await make.user({ superAdmin: true }), {

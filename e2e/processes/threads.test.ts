@@ -65,9 +65,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease and delay
   const quick = await Promise.all(Array.from({ length: 10 }, () => stage.enqueue("quick")));
   for (const jobId of quick) expect((await stage.settled(jobId)).status).toBe("succeeded");
   const waits = await Promise.all(
-    quick.map(
-      async (jobId) => Date.parse((await stage.read(jobId)).started_at ?? "9999-01-01T00:00:00Z") - startedAt,
-    ),
+    quick.map(async (jobId) => Date.parse((await stage.read(jobId)).started_at ?? "9999-01-01T00:00:00Z") - startedAt),
   );
   expect(Math.max(...waits)).toBeLessThan(20_000);
   // Without a renewal its lease of thirty seconds would have expired.

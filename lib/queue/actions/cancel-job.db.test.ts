@@ -41,7 +41,7 @@ describe("cancel", () => {
 
   test("a running job is asked to stop, and a failure after that ends it as canceled without a retry", async () => {
     const claimed = await make.runningJob(scope);
-    expect((await cancelJob(make.web, scope, claimed.jobId)).cancel_requested_at).toBeInstanceOf(Date);
+    expect((await cancelJob(make.web, scope, claimed.jobId)).cancel_requested_at).toEqual(expect.any(String));
     expect((await extendLeases(make.worker, [{ ...claimed, leaseSeconds: 30 }])).cancelRequested).toEqual([
       claimed.jobId,
     ]);

@@ -136,7 +136,11 @@ describe("change", () => {
     const claimed = await make.runningJob(scope);
     await settleAttempts(make.worker, [retried(claimed, 600)]);
     await pauseJob(make.web, scope, claimed.jobId);
-    const changed = await changeJob(make.web, scope, { jobId: claimed.jobId, priority: 1, scheduled_for: soon(-1000).toISOString() });
+    const changed = await changeJob(make.web, scope, {
+      jobId: claimed.jobId,
+      priority: 1,
+      scheduled_for: soon(-1000).toISOString(),
+    });
     expect(changed).toMatchObject({ status: "paused", priority: 1 });
     expect(await isClaimed(claimed.jobId)).toBe(false);
     await resumeJob(make.web, scope, claimed.jobId);
@@ -150,7 +154,9 @@ describe("change", () => {
       current: "running",
     });
     const job = await make.job(scope, { expiresAt: soon(HOUR) });
-    await expect(changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(2 * HOUR).toISOString() })).rejects.toMatchObject({
+    await expect(
+      changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(2 * HOUR).toISOString() }),
+    ).rejects.toMatchObject({
       code: "invalid-value",
       problems: [{ pointer: "/scheduled_for" }],
     });

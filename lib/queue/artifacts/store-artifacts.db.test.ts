@@ -62,7 +62,6 @@ test("a complete artifact is visible byte for byte, to its tenant only", async (
     id,
     name: "a.txt",
     size: 5010,
-    chunks: 2,
     attempt_no: 1,
     sha256: shaOf(whole).toString("hex"),
   });

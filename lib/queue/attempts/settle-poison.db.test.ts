@@ -37,8 +37,8 @@ const failed = (job: ClaimedJob, errorText: string): AttemptEnd => ({
 
 /** Ends that the database would refuse unchanged, and what is stored for each. */
 const POISON: readonly [what: string, end: (job: ClaimedJob) => AttemptEnd, stored: object][] = [
-  ["a NUL in its error", (job) => failed(job, "no\0way"), { status: "dead_letter", lastError: "no\ufffdway" }],
-  ["half a character in its error", (job) => failed(job, "no\ud800"), { lastError: "no\ufffd" }],
+  ["a NUL in its error", (job) => failed(job, "no\0way"), { status: "dead_letter", last_error: "no\ufffdway" }],
+  ["half a character in its error", (job) => failed(job, "no\ud800"), { last_error: "no\ufffd" }],
   ["a NUL in its result", (job) => ({ ...succeeded(job), result: { a: "\0" } }), { status: "succeeded" }],
   [
     "a result that is too large",

@@ -40,7 +40,7 @@ test("a dead letter is pending until it is triaged, and each triage records its 
   expect(await listed(scope)).toEqual([[id, "pending"]]);
   await triageDeadLetter(make.web, scope, { jobId: id, status: "investigating" });
   const letter = await triageDeadLetter(make.web, scope, { jobId: id, note: "the disk was full" });
-  expect(letter).toMatchObject({ status: "investigating", note: "the disk was full", changed_at: expect.any(Date) });
+  expect(letter).toMatchObject({ status: "investigating", note: "the disk was full", changed_at: expect.any(String) });
   const [person] = await database.query<{ email: string }>("select email from app.users where id = $1", [userId]);
   expect(letter.changed_by).toBe(person?.email);
   expect(await listJobEvents(make.web, scope, id)).toMatchObject([
@@ -96,8 +96,8 @@ test("redrive retries those of a definition, the given ids, or all that match, a
     Promise.all([first, second, third].map(async (id) => (await getJob(make.web, scope, id))?.status));
   const redrive = (deadLetters: object) => run(scope, { action: "redrive", target: { dead_letters: deadLetters } });
   const preview = { action: "redrive", target: { dead_letters: { error_type: "timeout" } } } as const;
-  expect(await previewBulkAction(make.web, scope, preview)).toMatchObject({ count: 1, isExact: true });
-  expect(await redrive({ definitionKey: other })).toMatchObject({ status: "done", done: 1, skipped: 0 });
+  expect(await previewBulkAction(make.web, scope, preview)).toMatchObject({ count: 1, count_relation: "eq" });
+  expect(await redrive({ definition_key: other })).toMatchObject({ status: "done", done: 1, skipped: 0 });
   expect(await statuses()).toEqual(["dead_letter", "queued", "dead_letter"]);
   await triageDeadLetter(make.web, scope, { jobId: third, status: "ignored" });
   expect(await redrive({ status: ["pending"] })).toMatchObject({ done: 1 });
@@ -107,7 +107,7 @@ test("redrive retries those of a definition, the given ids, or all that match, a
     skipped: 1,
   });
   const [event] = await listJobEvents(make.web, scope, third);
-  expect(event).toMatchObject({ action: "redrive", from: "dead_letter", to: "queued" });
+  expect(event).toMatchObject({ action: "redrive", from_status: "dead_letter", to_status: "queued" });
 });
 
 test("redrive with another payload creates a new job, and the dead letter is resolved with a note about it", async () => {

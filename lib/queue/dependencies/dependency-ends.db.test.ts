@@ -71,7 +71,14 @@ describe("A-04 ends and retries", () => {
     const jobId = await child([{ jobId: parent.id, type: "conditional", condition, as: "p" }], {
       onParentFailure: "fail",
     });
-    const edge = { definitionKey, type: "conditional", condition, as: "p", state: "pending", onParentFailure: "fail" };
+    const edge = {
+      definition_key: definitionKey,
+      type: "conditional",
+      condition,
+      as: "p",
+      state: "pending",
+      on_parent_failure: "fail",
+    };
     const read = (id: string, of = scope) => listDependencies(make.web, of, { jobId: id, limit: 10 });
     expect(await read(parent.id)).toEqual({
       parents: [],

@@ -173,6 +173,6 @@ describe("A-04 conditions on a parent that has ended", () => {
     const condition = { path, op, ...(value === undefined ? {} : { value }) };
     const jobId = await child([{ jobId: parent, type: "conditional", condition }]);
     const job = await see(jobId);
-    expect(job).toMatchObject(holds ? { status: "queued" } : { status: "canceled", errorType: "condition_not_met" });
+    expect(job).toMatchObject(holds ? { status: "queued" } : { status: "canceled", error_type: "condition_not_met" });
   });
 });

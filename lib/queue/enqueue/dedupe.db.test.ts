@@ -57,7 +57,9 @@ describe("a dedupe key in use", () => {
     const dedupe = { mode: "live", onConflict: "reschedule" } as const;
     const moved = await enqueue({ dedupeKey, dedupe, scheduledFor: new Date(LATER.getTime() + 1000) });
     expect(moved).toMatchObject({ jobId: held.jobId, conflict: "rescheduled" });
-    expect((await getJob(make.web, scope, held.jobId))?.scheduled_for).toEqual(new Date(LATER.getTime() + 1000));
+    expect((await getJob(make.web, scope, held.jobId))?.scheduled_for).toEqual(
+      new Date(LATER.getTime() + 1000).toISOString(),
+    );
     expect((await make.claim("w")).map(({ jobId }) => jobId)).not.toContain(held.jobId);
     await enqueue({ dedupeKey, dedupe });
     expect((await make.claim("w")).map(({ jobId }) => jobId)).toContain(held.jobId);
@@ -145,7 +147,7 @@ describe("settings that a job leaves open", () => {
   });
 
   test("P-01 A-18 come from its definition, then its queue, then the installation", async () => {
-    const settings = { defaultPriority: 40, maxAttempts: 7, timeoutSeconds: 77 };
+    const settings = { default_priority: 40, max_attempts: 7, timeout_seconds: 77 };
     const queue = await createQueue(make.platform, { name: `q-${Date.now()}`, ...settings });
     const open = await make.definition({ queue: queue.name });
     const own = await make.definition({ queue: queue.name, max_attempts: 2, timeout_seconds: 22 });

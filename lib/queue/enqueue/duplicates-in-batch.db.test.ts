@@ -42,8 +42,8 @@ test.each(cases)(
     const stored = await getJob(make.web, scope, holder?.jobId ?? "");
     expect(holder).toMatchObject({
       status: stored?.status,
-      scheduledFor: stored?.scheduled_for,
-      queuedAt: stored?.queued_at,
+      scheduledFor: new Date(stored?.scheduled_for ?? ""),
+      queuedAt: new Date(stored?.queued_at ?? ""),
     });
   },
 );

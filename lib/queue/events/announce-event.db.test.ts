@@ -30,7 +30,7 @@ test("Z-05 an event of the platform role starts the tenant's triggers under its 
     source: "app",
     correlation_id: row?.id,
     depth: 0,
-    started: 1,
+    started_count: 1,
     reason: null,
   });
 });

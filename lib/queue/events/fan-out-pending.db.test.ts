@@ -121,10 +121,10 @@ test("TEMPLATE-08 a job whose end starts the same job again stops at the depth l
   expect(laps).toBe(3);
   const { events } = await all(scope);
   expect(events.map(({ depth, reason, started_count: started }) => ({ depth, reason, started }))).toEqual([
-    { depth: 3, reason: "loop", started: 0 },
-    { depth: 2, reason: null, started: 1 },
-    { depth: 1, reason: null, started: 1 },
-    { depth: 0, reason: null, started: 1 },
+    { depth: 3, reason: "loop", started_count: 0 },
+    { depth: 2, reason: null, started_count: 1 },
+    { depth: 1, reason: null, started_count: 1 },
+    { depth: 0, reason: null, started_count: 1 },
   ]);
   expect(new Set(events.map(({ correlation_id: correlationId }) => correlationId)).size).toBe(1);
   const [size] = await database.query(
@@ -188,7 +188,7 @@ test("SCHED-23 events of a suspended tenant start nothing, not even later", asyn
   });
   await suspend("active");
   expect(await fanOutPending(make.web, scope.tenantId)).toEqual({ done: 0, failed: [] });
-  expect((await all(scope)).events).toMatchObject([{ status: "done", reason: "suspended", started: 0 }]);
+  expect((await all(scope)).events).toMatchObject([{ status: "done", reason: "suspended", started_count: 0 }]);
 });
 
 test("many events with very many triggers are evaluated in parts, whether or not one matches", async () => {
@@ -240,7 +240,7 @@ test("the texts of large triggers are read once, and compiling them yields the e
   for (let n = 0; n < 16; n += 1) await listens(scope, "large", { condition: "event.a == 1", payloadTemplate });
   const publish = () => longestTurn(() => publishEvents(make.web, scope, [{ name: "large", data: {} }]));
   const [first, second] = [await publish(), await publish()];
-  expect(first.result[0]).toMatchObject({ status: "done", considered: 16, matched: 0 });
+  expect(first.result[0]).toMatchObject({ status: "done", considered_count: 16, matched_count: 0 });
   expect(first.longestMs).toBeLessThan(Math.max(100, first.totalMs / 2));
   expect(second.totalMs).toBeLessThan(first.totalMs / 4);
 });

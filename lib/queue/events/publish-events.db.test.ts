@@ -30,9 +30,9 @@ test("an event starts a job for each matching trigger, with its correlation id, 
   expect(published).toMatchObject({
     duplicate: false,
     status: "done",
-    considered: 2,
-    matched: 1,
-    started: 1,
+    considered_count: 2,
+    matched_count: 1,
+    started_count: 1,
     reason: null,
   });
   const event = await shown(scope, published.id);
@@ -65,7 +65,7 @@ test("an event that starts nothing has a reason: no trigger, or no matching cond
   await listens(scope, { condition: "event.n == 1" });
   await listens(scope, { expiresAt: "2020-01-01T00:00:00Z" });
   const { id, ...rest } = await publishEvent(make.web, scope, { name: "thing.happened" });
-  expect(rest).toMatchObject({ considered: 2, matched: 0, started: 0, reason: "no_match" });
+  expect(rest).toMatchObject({ considered_count: 2, matched_count: 0, started_count: 0, reason: "no_match" });
   expect((await shown(scope, id)).misses).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ reason: "condition", part: "event.n == 1", detail: "No such key: n" }),
@@ -81,7 +81,7 @@ test("a payload that cannot be rendered fails its firing with a pointer, and no 
   const lost = await listens(scope, { dedupeKeyTemplate: '{{event.none | default: ""}}' });
   const fine = await listens(scope, { payloadTemplate: { n: "{{event.n}}" } });
   const { id, ...rest } = await publishEvent(make.web, scope, { name: "thing.happened", data: { n: 1, text: "x" } });
-  expect(rest).toMatchObject({ matched: 4, started: 1, reason: null });
+  expect(rest).toMatchObject({ matched_count: 4, started_count: 1, reason: null });
   const { firings } = await shown(scope, id);
   expect(new Map(firings.map(({ trigger_id: triggerId, ...firing }) => [triggerId, firing]))).toMatchObject(
     new Map([
@@ -207,7 +207,7 @@ test("event, firings and jobs are stored in one transaction or not at all", asyn
   }
   expect(await publishEvent(make.web, scope, { name: "thing.happened", producerId: "p" })).toMatchObject({
     duplicate: false,
-    started: 1,
+    started_count: 1,
   });
 });
 
@@ -215,10 +215,12 @@ test("TEMPLATE-08 an event at the depth limit starts nothing and has the reason 
   const scope = await make.tenant();
   const triggerId = await listens(scope, { payloadTemplate: { all: "{{event}}" } });
   const at = (depth: number) => publishEvent(make.web, scope, { name: "thing.happened", data: { depth }, depth });
-  expect(await at(7)).toMatchObject({ started: 1, reason: null });
+  expect(await at(7)).toMatchObject({ started_count: 1, reason: null });
   const { id, ...rest } = await at(8);
-  expect(rest).toMatchObject({ matched: 1, started: 0, reason: "loop" });
-  expect((await shown(scope, id)).firings).toMatchObject([{ trigger_id: triggerId, outcome: "skipped", reason: "loop" }]);
+  expect(rest).toMatchObject({ matched_count: 1, started_count: 0, reason: "loop" });
+  expect((await shown(scope, id)).firings).toMatchObject([
+    { trigger_id: triggerId, outcome: "skipped", reason: "loop" },
+  ]);
   const [job] = await database.query("select chain_depth from app.jobs where tenant_id = $1", [scope.tenantId]);
   expect(job).toEqual({ chain_depth: 8 });
 });

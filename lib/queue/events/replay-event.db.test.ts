@@ -42,7 +42,7 @@ test("a replay fires the triggers that match now with the original event, and is
   await listens(scope, { payloadTemplate });
   await listens(scope, { condition: "event.n > 100" });
   const replayed = await replayEvent(make.web, scope, { eventId: event.id });
-  expect(replayed).toMatchObject({ considered: 2, matched: 1, started: 1, reason: null });
+  expect(replayed).toMatchObject({ considered_count: 2, matched_count: 1, started_count: 1, reason: null });
   const job = await getJob(make.web, scope, replayed.job_ids[0] ?? "");
   expect(job).toMatchObject({
     payload: { n: 7, id: event.id, at: event.received_at, by: "order-7" },
@@ -52,14 +52,14 @@ test("a replay fires the triggers that match now with the original event, and is
   });
   const shown = await getEvent(make.web, scope, event.id);
   expect(shown).toMatchObject({
-    considered: 2,
-    matched: 1,
-    started: 1,
+    considered_count: 2,
+    matched_count: 1,
+    started_count: 1,
     reason: null,
     misses: [{ reason: "condition" }],
   });
-  const detail = "triggers matched: 1 of 2, jobs started: 1";
-  expect(shown?.replays).toEqual([{ at: expect.any(Date), actor_kind: "system", actor: null, detail }]);
+  const detail = "triggers matched_count: 1 of 2, jobs started_count: 1";
+  expect(shown?.replays).toEqual([{ at: expect.any(String), actor_kind: "system", actor: null, detail }]);
   expect(await audit(event.id)).toEqual([
     { action: "event.replay", actor_kind: "system", actor_id: null, request_id: "req-1", reason: detail },
   ]);
@@ -71,13 +71,13 @@ test("a replay creates no job while its dedupe key is taken, and does after the 
   const event = await publish(scope);
   const outcomes = async () => (await getEvent(make.web, scope, event.id))?.firings.map(({ outcome }) => outcome);
   const again = () => replayEvent(make.web, scope, { eventId: event.id });
-  expect(await again()).toMatchObject({ matched: 1, started: 0, job_ids: [] });
+  expect(await again()).toMatchObject({ matched_count: 1, started_count: 0, job_ids: [] });
   expect(await outcomes()).toEqual(["enqueued", "deduplicated"]);
   const over = "update app.dedupe_keys set live = false, held_until = app.now() - interval '1 s' where tenant_id = $1";
   await database.query(over, [scope.tenantId]);
-  expect(await again()).toMatchObject({ matched: 1, started: 1 });
+  expect(await again()).toMatchObject({ matched_count: 1, started_count: 1 });
   expect(await outcomes()).toEqual(["enqueued", "deduplicated", "enqueued"]);
-  expect(await getEvent(make.web, scope, event.id)).toMatchObject({ matched: 3, started: 2 });
+  expect(await getEvent(make.web, scope, event.id)).toMatchObject({ matched_count: 3, started_count: 2 });
   expect(await audit(event.id)).toHaveLength(2);
 });
 
@@ -93,7 +93,7 @@ test("a replay requested by a job has that job's depth, so replays that cause ea
     [[jobId, made]],
   );
   expect(depths).toEqual([{ chain_depth: 3 }, { chain_depth: 6 }]);
-  expect(await at(8)).toMatchObject({ started: 0, reason: "loop" });
+  expect(await at(8)).toMatchObject({ started_count: 0, reason: "loop" });
 });
 
 test("a pending event, an absent one and another tenant's cannot be replayed, and no record is kept", async () => {

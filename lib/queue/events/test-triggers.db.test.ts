@@ -47,15 +47,13 @@ test("a trigger that compares large objects counts each comparison", async () =>
 
 test("testing many triggers with large payloads yields the event loop, up to the last one", async () => {
   const scope = await make.tenant();
-  const fields = { definitionId: definition.id, event_name: "wide", payloadTemplate: { all: "{{event}}" } };
+  const fields = { definitionId: definition.id, eventName: "wide", payloadTemplate: { all: "{{event}}" } };
   for (let n = 0; n < 150; n += 1) await listener(database, scope, fields);
   const data = { a: Array.from({ length: 9_900 }, (_, n) => ((n % 90) + 11) / 10) };
   const tests = () => longestTurn(() => testTriggers(make.web, scope, { event: { name: "wide", data } }));
   await tests();
   const { result, longestMs, totalMs } = await tests();
-  expect(result.data.map(({ payload_omitted }) => payload_omitted).lastIndexOf(false)).toBeLessThan(
-    75,
-  );
+  expect(result.data.map(({ payload_omitted }) => payload_omitted).lastIndexOf(false)).toBeLessThan(75);
   expect(result).toMatchObject({ considered: 150, would_start: 150 });
   expect(longestMs).toBeLessThan(totalMs / 8);
 });

@@ -33,6 +33,9 @@ test("concurrent changes of one limit are both applied", async () => {
 test("a default burst follows the rate, an explicit one stays", async () => {
   const { id } = await theLimit({ starts_per_second: 1000 });
   expect(await updateLimit(make.platform, { id, patch: { starts_per_second: 1 } })).toMatchObject({ burst: 1 });
-  expect(await updateLimit(make.platform, { id, patch: { burst: 7 } })).toMatchObject({ starts_per_second: 1, burst: 7 });
+  expect(await updateLimit(make.platform, { id, patch: { burst: 7 } })).toMatchObject({
+    starts_per_second: 1,
+    burst: 7,
+  });
   expect(await updateLimit(make.platform, { id, patch: { starts_per_second: 2 } })).toMatchObject({ burst: 7 });
 });

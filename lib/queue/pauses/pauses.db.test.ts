@@ -87,7 +87,12 @@ describe("a pause", () => {
   test("set again replaces reason and end, and remains one pause", async () => {
     const first = await pause(make.platform, ACTOR, { scope: "queue", queue: "default", reason: "one" });
     const until = new Date(Date.now() + 3_600_000);
-    const second = await pause(make.platform, ACTOR, { scope: "queue", queue: "default", reason: "two", until: until.toISOString() });
+    const second = await pause(make.platform, ACTOR, {
+      scope: "queue",
+      queue: "default",
+      reason: "two",
+      until: until.toISOString(),
+    });
     expect(second).toMatchObject({ id: first.id, reason: "two", until: until.toISOString() });
     expect(await listPauses(make.platform)).toEqual([second]);
   });
@@ -108,11 +113,16 @@ describe("a pause", () => {
   test("is the wait reason of its jobs, with its end", async () => {
     const id = await put(acme, mail.key);
     const until = new Date(Date.now() + 60_000);
-    await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is down", until: until.toISOString() });
+    await pause(make.platform, ACTOR, {
+      scope: "queue",
+      queue: "email-sending",
+      reason: "provider is down",
+      until: until.toISOString(),
+    });
     expect((await getJob(make.web, acme, id))?.wait_reason).toEqual({
       code: "paused",
       detail: "Its queue is paused: provider is down",
-      until,
+      until: until.toISOString(),
     });
   });
 

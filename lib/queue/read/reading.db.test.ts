@@ -71,7 +71,9 @@ describe("reading", () => {
     expect((await listJobs(make.web, own, { q: key.slice(0, 6) }, { limit: 5 })).total).toBe(25);
     expect((await listJobs(make.web, own, { q: seen[3] ?? "" }, { limit: 5 })).total).toBe(1);
     expect((await listJobs(make.web, own, { q: "nothing-such" }, { limit: 5 })).total).toBe(0);
-    expect((await listJobs(make.web, own, { created_after: new Date(Date.now() + 1000).toISOString() }, { limit: 5 })).total).toBe(0);
+    expect(
+      (await listJobs(make.web, own, { created_after: new Date(Date.now() + 1000).toISOString() }, { limit: 5 })).total,
+    ).toBe(0);
   });
 
   test("A-03 an attempt shows everything recorded about it, whether it ended the run or not", async () => {
@@ -87,10 +89,21 @@ describe("reading", () => {
       cpuMs: 1230,
       peakRssBytes: 50_000_000,
     };
+    const shown = {
+      pid: 4711,
+      exit_code: 0,
+      stdout_tail: "out",
+      stderr_tail: "err",
+      stdout_bytes: 300_000,
+      stderr_bytes: 3,
+      dropped_bytes: 37_856,
+      cpu_ms: 1230,
+      peak_rss_bytes: 50_000_000,
+    };
     for (const end of [succeeded, (claimed: Parameters<typeof succeeded>[0]) => retried(claimed, 60)]) {
       const claimed = await make.runningJob(own);
       await settleAttempts(make.worker, [{ ...end(claimed), output }]);
-      expect(await listAttempts(make.web, own, claimed.jobId, { tails: true })).toMatchObject([output]);
+      expect(await listAttempts(make.web, own, claimed.jobId, { tails: true })).toMatchObject([shown]);
     }
   });
 

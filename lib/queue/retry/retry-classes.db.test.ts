@@ -34,7 +34,7 @@ test("A-07 a definition's class policies are versioned, and a job follows the ve
     { strategy: null, delay_seconds: null, multiplier: null, max_delay_seconds: null, jitter: 0 },
   ]);
   const old = await make.runningJob(scope, { definitionKey: made.key });
-  const change = { id: made.id, patch: { retryClasses: {}, retry: { jitter: null, delaySeconds: 3 } } };
+  const change = { id: made.id, patch: { retry_classes: {}, retry: { jitter: null, delay_seconds: 3 } } };
   const changed = await updateDefinition(make.platform, SYSTEM, change);
   expect([changed.retry_classes, changed.retry.delay_seconds, changed.retry.jitter]).toEqual([{}, 3, null]);
   const fresh = await make.runningJob(scope, { definitionKey: made.key });
@@ -57,11 +57,11 @@ test("A-07 a claim returns how often the run timed out, and a new run starts at 
 });
 
 test.each([
-  [{ retryClasses: { nope: {} } }, "/retry_classes/nope"],
-  [{ retryClasses: { worker_lost: { delaySeconds: 1 } } }, "/retry_classes/worker_lost"],
-  [{ retryClasses: { unknown: { delaySeconds: -1 } } }, "/retry_classes/unknown/delay_seconds"],
-  [{ retryClasses: { unknown: { maxAttempts: 1.5 } } }, "/retry_classes/unknown/max_attempts"],
-  [{ retryClasses: { unknown: { timeoutMultiplier: 2 } } }, "/retry_classes/unknown/timeout_multiplier"],
+  [{ retry_classes: { nope: {} } }, "/retry_classes/nope"],
+  [{ retry_classes: { worker_lost: { delay_seconds: 1 } } }, "/retry_classes/worker_lost"],
+  [{ retry_classes: { unknown: { delay_seconds: -1 } } }, "/retry_classes/unknown/delay_seconds"],
+  [{ retry_classes: { unknown: { max_attempts: 1.5 } } }, "/retry_classes/unknown/max_attempts"],
+  [{ retry_classes: { unknown: { timeout_multiplier: 2 } } }, "/retry_classes/unknown/timeout_multiplier"],
   [{ retry: { multiplier: Number.NaN } }, "/retry/multiplier"],
 ])("A-07 %j is refused with a pointer", async (input, pointer) => {
   const made = make.definition(input as Parameters<typeof make.definition>[0]);

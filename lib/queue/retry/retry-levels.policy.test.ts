@@ -155,13 +155,18 @@ describe("bounds for any settings", () => {
       most: fc.integer({ min: 1, max: 604_800 }),
     });
     fc.assert(
-      fc.property(limits, factor, fc.integer({ min: 0, max: 10_000 }), ({ own, most }, timeout_multiplier, timeouts) => {
-        const definition = { timeoutSeconds: 3600, retryClasses: { timeout: { timeout_multiplier } } };
-        const limit = (n: number) => attemptTimeout({ timeoutSeconds: own, timeouts: n }, definition, most);
-        expect(limit(timeouts + 1)).toBeGreaterThanOrEqual(limit(timeouts));
-        expect(limit(timeouts)).toBeGreaterThan(0);
-        expect(limit(timeouts)).toBeLessThanOrEqual(most);
-      }),
+      fc.property(
+        limits,
+        factor,
+        fc.integer({ min: 0, max: 10_000 }),
+        ({ own, most }, timeout_multiplier, timeouts) => {
+          const definition = { timeoutSeconds: 3600, retryClasses: { timeout: { timeout_multiplier } } };
+          const limit = (n: number) => attemptTimeout({ timeoutSeconds: own, timeouts: n }, definition, most);
+          expect(limit(timeouts + 1)).toBeGreaterThanOrEqual(limit(timeouts));
+          expect(limit(timeouts)).toBeGreaterThan(0);
+          expect(limit(timeouts)).toBeLessThanOrEqual(most);
+        },
+      ),
       { numRuns: 1000 },
     );
   });

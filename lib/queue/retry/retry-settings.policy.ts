@@ -6,27 +6,24 @@ type Bounds = Readonly<Record<string, readonly [least: number, most: number]>>;
 
 /** The same bounds as the CHECKs of app.job_definitions. */
 const RETRY_BOUNDS: Bounds = {
-  delaySeconds: [0, 86_400],
+  delay_seconds: [0, 86_400],
   multiplier: [1, 10],
-  maxDelaySeconds: [0, 604_800],
+  max_delay_seconds: [0, 604_800],
   jitter: [0, 1],
 };
 const CLASS_BOUNDS: Bounds = {
-  delaySeconds: [0, 86_400],
+  delay_seconds: [0, 86_400],
   multiplier: [1, 10],
-  maxDelaySeconds: [0, 604_800],
-  maxAttempts: [1, 100],
-  timeoutMultiplier: [1, 10],
+  max_delay_seconds: [0, 604_800],
+  max_attempts: [1, 100],
+  timeout_multiplier: [1, 10],
 };
 
 /** Rejects retry settings out of bounds. @throws QueueError invalid-value, with pointers */
-export function checkRetry({
-  retry,
-  retry_classes: retryClasses,
-}: Pick<DefinitionPatch, "retry" | "retry_classes">): void {
+export function checkRetry({ retry, retry_classes }: Pick<DefinitionPatch, "retry" | "retry_classes">): void {
   const problems = [
     ...numberProblems(retry ?? {}, "/retry", RETRY_BOUNDS),
-    ...Object.entries(retryClasses ?? {}).flatMap(([name, policy]) => classProblems(name, policy)),
+    ...Object.entries(retry_classes ?? {}).flatMap(([name, policy]) => classProblems(name, policy)),
   ];
   if (problems.length > 0) throw new QueueError("invalid-value", "The retry settings are not valid.", { problems });
 }
@@ -37,11 +34,11 @@ function classProblems(name: string, policy: object): FieldProblem[] {
     return [{ pointer, code: "unknown", detail: "is not a class of errors that can be set" }];
   }
   const allowed = [...Object.keys(CLASS_BOUNDS), "retryable"].filter(
-    (field) => field !== "timeoutMultiplier" || name === "timeout",
+    (field) => field !== "timeout_multiplier" || name === "timeout",
   );
   const strangers = Object.keys(policy).filter((field) => !allowed.includes(field));
   return [
-    ...strangers.map((field) => ({ pointer: `${pointer}/${snake(field)}`, code: "unknown", detail: "is not known" })),
+    ...strangers.map((field) => ({ pointer: `${pointer}/${field}`, code: "unknown", detail: "is not known" })),
     ...numberProblems(policy, pointer, CLASS_BOUNDS),
   ];
 }
@@ -52,11 +49,9 @@ function numberProblems(settings: object, pointer: string, bounds: Bounds): Fiel
     if (range === undefined || value === null || value === undefined) return [];
     const [least, most] = range;
     const fits = typeof value === "number" && value >= least && value <= most;
-    const isWhole = field !== "maxAttempts" || Number.isInteger(value);
+    const isWhole = field !== "max_attempts" || Number.isInteger(value);
     if (fits && isWhole) return [];
-    const detail = `must be ${field === "maxAttempts" ? "a whole number " : ""}from ${least} to ${most}`;
-    return [{ pointer: `${pointer}/${snake(field)}`, code: "range", detail }];
+    const detail = `must be ${field === "max_attempts" ? "a whole number " : ""}from ${least} to ${most}`;
+    return [{ pointer: `${pointer}/${field}`, code: "range", detail }];
   });
 }
-
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

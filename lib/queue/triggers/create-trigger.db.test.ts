@@ -9,7 +9,7 @@ describe("a new trigger", () => {
   test("first fires at the next instant of the database's clock, and knows the following one", async () => {
     await database.moveClock(-400 * 86_400_000);
     const made = await make();
-    expect(made.next_run_at).toEqual(nextMinute(await clock()));
+    expect(made.next_run_at).toEqual(nextMinute(await clock()).toISOString());
     const row = await stored(made.id);
     expect(row.following_run_at).toEqual(new Date(Date.parse(made.next_run_at ?? "") + MINUTE));
     expect(made).toMatchObject({ timezone: "UTC", overlap_policy: "skip", status: "active", version: 1, run_count: 0 });

@@ -22,7 +22,10 @@ describe("a manual run", () => {
     const { job, firing } = await runTrigger(factory.web, scope, { triggerId: id });
     expect(job).toMatchObject({ source: "manual", source_ref: id, payload: { from: "nightly" } });
     expect(firing).toMatchObject({ kind: "manual", outcome: "enqueued", job_id: job.id, job_status: "queued" });
-    expect(await getTrigger(factory.web, scope, id)).toMatchObject({ run_count: 0, recent_firings: [{ job_id: job.id }] });
+    expect(await getTrigger(factory.web, scope, id)).toMatchObject({
+      run_count: 0,
+      recent_firings: [{ job_id: job.id }],
+    });
   });
 
   test("accepts another payload, or the data of an event", async () => {

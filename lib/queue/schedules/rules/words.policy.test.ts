@@ -39,14 +39,21 @@ test.each([
 test("intervals and single instants are described in words", () => {
   const interval = (intervalMs: number) =>
     describeSchedule(
-      ruleOf({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT.toISOString(), timezone: "Europe/Berlin" }),
+      ruleOf({
+        schedule_type: "interval",
+        interval_ms: intervalMs,
+        anchor_at: AT.toISOString(),
+        timezone: "Europe/Berlin",
+      }),
     );
   const from = "counted from 2026-03-01 10:00 (Europe/Berlin)";
   expect(interval(3_600_000)).toBe(`Every hour, ${from}`);
   expect(interval(5_400_000)).toBe(`Every 1 hour 30 minutes, ${from}`);
   expect(interval(172_800_000)).toBe(`Every 2 days, ${from}`);
   expect(interval(1500)).toBe(`Every 1 second 500 milliseconds, ${from}`);
-  expect(describeSchedule(ruleOf({ schedule_type: "once", once_at: AT.toISOString() }))).toBe("Once, at 2026-03-01 09:00 (UTC)");
+  expect(describeSchedule(ruleOf({ schedule_type: "once", once_at: AT.toISOString() }))).toBe(
+    "Once, at 2026-03-01 09:00 (UTC)",
+  );
 });
 
 test("a preview has the description, the instants in both zones, and marks clock changes", () => {
@@ -79,7 +86,8 @@ test("a preview warns about a schedule that never occurs or occurs more than onc
   expect(warnings({ rule: cron("0 0 1 1 *"), expiresAt: new Date("2027-01-01T00:00:01Z") })).toEqual([]);
   expect(warnings({ rule: ruleOf({ schedule_type: "once", once_at: AT.toISOString() }) })).toEqual(["never"]);
   expect(warnings({ rule: cron("* * * * *"), runsLeft: 0 })).toEqual(["never"]);
-  const seconds = (intervalMs: number) => ruleOf({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT.toISOString() });
+  const seconds = (intervalMs: number) =>
+    ruleOf({ schedule_type: "interval", interval_ms: intervalMs, anchor_at: AT.toISOString() });
   expect(warnings({ rule: seconds(59_999) }, 1)).toEqual(["too_often"]);
   expect(warnings({ rule: seconds(60_000) })).toEqual([]);
   expect(warnings({ rule: seconds(1000), runsLeft: 1 })).toEqual([]);
@@ -128,7 +136,13 @@ test("each type of schedule requires its own fields and refuses those of another
   expect(pointers({ schedule_type: "yearly", timezone: "UTC" })).toEqual(["/schedule_type unknown"]);
   expect(pointers({ schedule_type: "toString", timezone: "UTC" })).toEqual(["/schedule_type unknown"]);
   expect(
-    pointers({ schedule_type: "once", once_at: AT.toISOString(), timezone: "UTC", cron_expr: "* * * * *", dst_policy: { gap: "skip" } }),
+    pointers({
+      schedule_type: "once",
+      once_at: AT.toISOString(),
+      timezone: "UTC",
+      cron_expr: "* * * * *",
+      dst_policy: { gap: "skip" },
+    }),
   ).toEqual([...["/cron_expr other-type", "/dst_policy/gap other-type"]]);
   expect(pointers({ cron_expr: "* * * * *", timezone: "UTC", dst_policy: { gap: "run", overlap: "second" } })).toEqual([
     ...["/dst_policy/gap unknown", "/dst_policy/overlap unknown"],
