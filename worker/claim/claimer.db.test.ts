@@ -198,10 +198,8 @@ describe("a claimer", () => {
 
   test("OPS-08 spends no attempt of a definition whose command it does not have", async () => {
     const scope = await make.tenant();
-    const [old, added] = [
-      await make.definition({ command_key: "old" }),
-      await make.definition({ command_key: "added" }),
-    ];
+    const old = await make.definition({ command_key: "old" });
+    const added = await make.definition({ command_key: "added" });
     const [unknown = ""] = await enqueue(scope, 1, { definitionKey: added.key });
     await enqueue(scope, 1, { definitionKey: old.key });
     await startClaimer({ slots: 5, commands: ["old"] });
