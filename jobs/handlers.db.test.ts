@@ -110,8 +110,8 @@ test("Z-05 sync-folder publishes one event for each added or changed image, and 
   await run("sync-folder", { path_prefix: "/album/" }, { jobId });
   await run("sync-folder", {});
   const counts = { images_added: 1, images_changed: 0, added: 1, changed: 0, removed: 0 };
-  const told = { provider_id: bench.providerId, folder_path: "album", ...counts };
-  expect(await events()).toEqual([{ name: "images.ingest.completed", data: told }]);
+  const published = { provider_id: bench.providerId, folder_path: "album", ...counts };
+  expect(await events()).toEqual([{ name: "images.ingest.completed", data: published }]);
 });
 
 test("Z-05 import-csv publishes an event when a new list is filled, and not when it is filled again", async () => {
@@ -122,8 +122,8 @@ test("Z-05 import-csv publishes an event when a new list is filled, and not when
   expect(await events()).toEqual([]);
   await run("import-csv", payload, { jobId });
   await run("import-csv", payload);
-  const told = { name: "announced", columns: ["a", "b"], rows: 2, provider_id: bench.providerId, path: "new.csv" };
-  expect(await events()).toEqual([{ name: "list.created", data: told }]);
+  const published = { name: "announced", columns: ["a", "b"], rows: 2, provider_id: bench.providerId, path: "new.csv" };
+  expect(await events()).toEqual([{ name: "list.created", data: published }]);
 });
 
 test("sync-folder keeps the rows of unreadable files, and deletes those of paths that are no longer files", async () => {

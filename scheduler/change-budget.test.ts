@@ -3,13 +3,13 @@ import { ChangeBudget } from "./change-budget";
 
 /** Times, in seconds, at which changes that never stop are published. */
 function publishedOf(budget: ChangeBudget, untilMs: number): number[] {
-  const told: number[] = [];
+  const published: number[] = [];
   for (let now = 0; now < untilMs; ) {
-    told.push(now / 1000);
+    published.push(now / 1000);
     // A folder is read every two seconds.
     now = Math.max(now + 2000, budget.spend(now));
   }
-  return told;
+  return published;
 }
 
 test("constant changes use up the burst, then the rate of whichever bucket is empty", () => {
@@ -17,9 +17,9 @@ test("constant changes use up the burst, then the rate of whichever bucket is em
     { most: 6, everyMs: 10_000 },
     { most: 20, everyMs: 30_000 },
   ];
-  const told = publishedOf(new ChangeBudget(buckets, 0), 3_600_000);
-  expect(told.filter((at) => at < 60).length).toBeLessThanOrEqual(12);
-  expect(told.filter((at) => at >= 1800)).toHaveLength(60);
+  const published = publishedOf(new ChangeBudget(buckets, 0), 3_600_000);
+  expect(published.filter((at) => at < 60).length).toBeLessThanOrEqual(12);
+  expect(published.filter((at) => at >= 1800)).toHaveLength(60);
 });
 
 test("the burst refills while nothing changes", () => {

@@ -21,9 +21,9 @@ export class ChangeBudget {
   spend(now: number): number {
     const past = now - this.#at;
     this.#at = now;
-    const waits = this.buckets.map(({ most, everyMs }, place) => {
-      const left = Math.min(most, (this.#left[place] ?? 0) + past / everyMs) - 1;
-      this.#left[place] = left;
+    const waits = this.buckets.map(({ most, everyMs }, index) => {
+      const left = Math.min(most, (this.#left[index] ?? 0) + past / everyMs) - 1;
+      this.#left[index] = left;
       return Math.max(0, 1 - left) * everyMs;
     });
     return now + Math.max(0, ...waits);

@@ -199,12 +199,12 @@ export function fireTurn({ limit = SCHEDULES_BATCH } = {}): Loop["turn"] {
   return async ({ inTerm, db, log }) => {
     const inMs = await msToNextSchedule(db);
     if (inMs === null || inMs > 0) return { again: false, inMs };
-    const fire = async (place: number) => {
-      const fired = await inTerm((tx) => fireDueSchedules(tx, { limit, after: afters[place] }));
-      afters[place] = fired.after;
+    const fire = async (no: number) => {
+      const fired = await inTerm((tx) => fireDueSchedules(tx, { limit, after: afters[no] }));
+      afters[no] = fired.after;
       return fired;
     };
-    const ends = await Promise.allSettled(Array.from({ length: atOnce }, (_, place) => fire(place)));
+    const ends = await Promise.allSettled(Array.from({ length: atOnce }, (_, no) => fire(no)));
     const failed = ends.find((end) => end.status === "rejected");
     if (failed) throw failed.reason;
     const fired = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));

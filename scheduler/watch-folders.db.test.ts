@@ -58,7 +58,7 @@ function lookWith(limits: Parameters<typeof watchFolders>[0]): typeof look {
   return (changes) => turn({ db, web, leader, log, random: () => 0.5, inTerm, providerRoots: [root], ...changes });
 }
 
-const told = async () =>
+const published = async () =>
   (
     await database.query<{ data: Record<string, unknown> }>(
       "select data from app.events where tenant_id = $1 and name = 'provider.folder.updated' order by id",
@@ -69,11 +69,11 @@ const told = async () =>
 test("Z-05 each change of a folder is one event with the innermost folder", async () => {
   await look();
   await look();
-  expect(await told()).toEqual([]);
+  expect(await published()).toEqual([]);
   writeFileSync(path.join(folder, "a/one/y.png"), "y");
   await look();
   await look();
-  expect(await told()).toEqual([["a/one", 1]]);
+  expect(await published()).toEqual([["a/one", 1]]);
   utimesSync(path.join(folder, "a/one/y.png"), 1, 1);
   writeFileSync(path.join(folder, "a/two/z"), "z");
   await look();
@@ -81,7 +81,7 @@ test("Z-05 each change of a folder is one event with the innermost folder", asyn
   await look();
   rmSync(path.join(folder, "c"), { recursive: true });
   await look();
-  expect(await told()).toEqual([
+  expect(await published()).toEqual([
     ["a/one", 1],
     ["a", 2],
     ["", 2],
@@ -98,13 +98,13 @@ test("concurrent scans publish a change once; a scheduler that lost the lead pub
   await look();
   writeFileSync(path.join(folder, "new"), "1");
   await Promise.all([look(), lookWith({})(), lookWith({})()]);
-  expect(await told()).toHaveLength(1);
+  expect(await published()).toHaveLength(1);
   await database.query("update app.leader set leader_id = 'another', term = term + 1");
   writeFileSync(path.join(folder, "newer"), "1");
   await look();
-  expect(await told()).toHaveLength(1);
+  expect(await published()).toHaveLength(1);
   await look({ leader: { leaderId: "another", term: 8 } });
-  expect(await told()).toHaveLength(2);
+  expect(await published()).toHaveLength(2);
 });
 
 test("TEMPLATE-08 a constantly changing folder publishes a limited number of events, and the last change is not lost", async () => {
@@ -114,11 +114,11 @@ test("TEMPLATE-08 a constantly changing folder publishes a limited number of eve
     writeFileSync(path.join(folder, `b/${round}`), "1");
     await look();
   }
-  expect(await told()).toHaveLength(3);
+  expect(await published()).toHaveLength(3);
   await lookWith({})();
-  expect(await told()).toHaveLength(4);
+  expect(await published()).toHaveLength(4);
   await lookWith({})();
-  expect(await told()).toHaveLength(4);
+  expect(await published()).toHaveLength(4);
 });
 
 test("a missing, closed or outside folder is logged once, and compared when it is back", async () => {
@@ -134,7 +134,7 @@ test("a missing, closed or outside folder is logged once, and compared when it i
   renameSync(`${folder} away`, folder);
   writeFileSync(path.join(other, "beside"), "1");
   await look();
-  expect((await told()).toSorted()).toEqual([
+  expect((await published()).toSorted()).toEqual([
     ["", 1],
     ["b", 1],
   ]);
@@ -149,10 +149,10 @@ test("TENANT-07 a suspended tenant's folders are not read; later changes are one
   await database.query("update app.tenants set status = 'suspended' where id = $1", [tenantId]);
   writeFileSync(path.join(folder, "new"), "1");
   await look();
-  expect(await told()).toEqual([]);
+  expect(await published()).toEqual([]);
   await database.query("update app.tenants set status = 'active' where id = $1", [tenantId]);
   await look();
-  expect(await told()).toEqual([["", 1]]);
+  expect(await published()).toEqual([["", 1]]);
 });
 
 test("in a folder with more entries than the limit, changes of the rest show in its folders' modification times", async () => {
@@ -160,10 +160,10 @@ test("in a folder with more entries than the limit, changes of the rest show in 
   const few = lookWith({ mostEntries: 20 });
   await few();
   await few();
-  expect(await told()).toEqual([]);
+  expect(await published()).toEqual([]);
   writeFileSync(path.join(folder, "b", "one-more"), "1");
   await few();
-  expect(await told()).toEqual([["b", 1]]);
+  expect(await published()).toEqual([["b", 1]]);
 });
 
 test("a folder that takes too long is skipped in this turn, and without roots nothing is watched", async () => {
@@ -174,7 +174,7 @@ test("a folder that takes too long is skipped in this turn, and without roots no
   await lookWith({ mostMs: 0 })();
   expect(lines.join("")).toContain("could not be read within");
   await look({ providerRoots: [] });
-  expect(await told()).toEqual([]);
+  expect(await published()).toEqual([]);
 });
 
 test("a tenant whose folders used their share of the time waits, and delays no other tenant's folder", async () => {
@@ -213,7 +213,7 @@ test("the cost of publishing a change counts as the tenant's time, also when it 
   await again();
   await again();
   expect(lines.filter((line) => line.includes("could not be published"))).toHaveLength(1);
-  expect(await told()).toEqual([["", 1]]);
+  expect(await published()).toEqual([["", 1]]);
 });
 
 test("more folders than fit into one turn take turns", async () => {

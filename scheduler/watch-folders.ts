@@ -71,7 +71,7 @@ class FolderWatch {
     const { page } = this.limits;
     const folders = await listWatchedFolders(turn.db, { afterId: this.#afterId, limit: page });
     for (const folder of folders) {
-      await this.#visit(turn, folder).catch((error: unknown) => tellOf(turn, { folder, error }));
+      await this.#visit(turn, folder).catch((error: unknown) => logFailure(turn, { folder, error }));
     }
     const again = folders.length === page;
     this.#afterId = again ? (folders.at(-1)?.providerId ?? null) : null;
@@ -179,7 +179,7 @@ async function publishChange(
 }
 
 /** Logs a failed folder, so that the others go on. Rethrows when the database is down. */
-function tellOf(turn: Turn, { folder, error }: { readonly folder: WatchedFolder; readonly error: unknown }): void {
+function logFailure(turn: Turn, { folder, error }: { readonly folder: WatchedFolder; readonly error: unknown }): void {
   if (error instanceof DatabaseError && (error.kind === "unavailable" || error.connectionLost)) throw error;
   // The tenant was suspended after the folder was listed: the folder is skipped.
   if (error instanceof QueueError && error.code === "tenant-suspended") return;

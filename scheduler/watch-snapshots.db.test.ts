@@ -26,8 +26,8 @@ test("the leader logs a session of another role that holds an old snapshot once,
   await holder.query("select 1 from app.tenants");
   await turnOf(watch);
   await turnOf(watch);
-  const told = lines.map((line) => JSON.parse(line)).filter(({ id }) => id === pid);
-  expect(told).toMatchObject([
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ id }) => id === pid);
+  expect(logged).toMatchObject([
     { kind: "session", application_name: "forgotten", role: "leasehold_web", state: "idle in transaction" },
   ]);
   expect(watch.notices().join()).toContain(`session ${pid} (forgotten) has held a snapshot`);

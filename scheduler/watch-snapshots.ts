@@ -18,7 +18,7 @@ export function watchSnapshots({ oldSeconds = OLD_SECONDS } = {}): SnapshotWatch
   const warnedAt = new Map<string, number>();
   /** When a slot was first seen with its current horizon, because the server does not report its age. */
   const slotSince = new Map<string, number>();
-  let blindTold = false;
+  let blindLogged = false;
   let notices: readonly string[] = [];
 
   /** Returns the seconds for which a holder has had its snapshot. */
@@ -33,8 +33,8 @@ export function watchSnapshots({ oldSeconds = OLD_SECONDS } = {}): SnapshotWatch
     notices: () => notices,
     turn: async ({ db, log }) => {
       const now = performance.now();
-      if (!(blindTold || (await seesAllSessions(db)))) {
-        blindTold = true;
+      if (!(blindLogged || (await seesAllSessions(db)))) {
+        blindLogged = true;
         log.warn("old snapshots of other roles cannot be seen: grant pg_read_all_stats to leasehold_owner");
       }
       const holders = await listSnapshotHolders(db, oldSeconds);

@@ -9,7 +9,7 @@ import { runMain, Unusable } from "./lib/fail.mjs";
 import { readText, writeWhole } from "./lib/files.mjs";
 import { ensureInstalled, npmProgram } from "./lib/install.mjs";
 import { inRoot } from "./lib/paths.mjs";
-import { step } from "./lib/progress.mjs";
+import { runStep } from "./lib/progress.mjs";
 
 const PEERS_WANT_NODE = 22;
 
@@ -34,7 +34,7 @@ async function buildOther(given) {
   const root = resolve(given ?? "");
   if (!given || !existsSync(join(root, "scripts/bench.mjs")))
     throw new Unusable("--against needs the folder of a checkout.");
-  await step("building the version to compare with", async () => {
+  await runStep("building the version to compare with", async () => {
     // Without a scenario, it builds and prints its usage.
     const { output } = await capture(["scripts/bench.mjs", "--only", "leasehold"], { cwd: root });
     if (!existsSync(join(root, "bench/dist/main.mjs")))
@@ -49,7 +49,7 @@ async function ensurePeers() {
     .update(readFileSync(inRoot("bench/package-lock.json")))
     .digest("hex");
   if (readText(stamp) === wanted) return;
-  await step("installing the packages of the peers", async () => {
+  await runStep("installing the packages of the peers", async () => {
     const { code, output } = await capture([npmProgram(), "ci", "--no-audit", "--no-fund"], { cwd: inRoot("bench") });
     if (code !== 0) throw new Unusable(`npm ci failed in bench/ (exit ${code}):\n${output.slice(-4000)}`);
   });

@@ -9,7 +9,7 @@ import { killChildren, runQuietly } from "./lib/child.mjs";
 import { runMain, Unusable } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { homeFolder, inRoot } from "./lib/paths.mjs";
-import { say, step } from "./lib/progress.mjs";
+import { runStep, say } from "./lib/progress.mjs";
 import { givenSecrets, leaveEnvironment, secretsOf } from "./lib/secrets.mjs";
 import { StartFailure, Supervisor } from "./lib/supervisor.mjs";
 import { tightenCommands } from "./lib/tighten.mjs";
@@ -87,10 +87,10 @@ async function start() {
  * @param {boolean} demo
  */
 async function migrateAndSeed(admin, given, demo) {
-  await step("migrating the database", () =>
+  await runStep("migrating the database", () =>
     runQuietly("the migration", [admin, "migrate", "--create-database"], given),
   );
-  await step(demo ? "seeding the demo data" : "registering the definitions", () =>
+  await runStep(demo ? "seeding the demo data" : "registering the definitions", () =>
     runQuietly("the seed", [admin, "seed", ...(demo ? ["--demo"] : [])], given),
   );
 }
@@ -120,7 +120,7 @@ function members(dist, { env, secrets }) {
  * @returns {Promise<string>} URL of the pages
  */
 async function startMembers(dist, given) {
-  const [port] = await step("starting web, worker and scheduler", () =>
+  const [port] = await runStep("starting web, worker and scheduler", () =>
     Promise.all([startWeb(dist, given), ...members(dist, given).map((member) => supervisor.startWithRetries(member))]),
   );
   return process.env.AUTH_URL?.trim() || localOrigin(host(), port);

@@ -20,7 +20,7 @@ export class Presence {
   private timer: NodeJS.Timeout | undefined;
   private cpu = process.cpuUsage();
   private sampledAt = performance.now();
-  private drainTold: Promise<void> = Promise.resolve();
+  private drainStored: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly db: Database,
@@ -38,7 +38,7 @@ export class Presence {
   drain(): void {
     clearInterval(this.timer);
     this.timer = setInterval(() => void this.beat(), DRAIN_BEAT_MS);
-    this.drainTold = drainWorker(this.db, this.about.describe().workerId).then(
+    this.drainStored = drainWorker(this.db, this.about.describe().workerId).then(
       () => this.beat(),
       () => undefined,
     );
@@ -48,8 +48,8 @@ export class Presence {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.lag.disable();
-    const told = this.drainTold.then(() => stopWorker(this.db, this.about.describe().workerId));
-    await within(LAST_WORD_MS, told);
+    const stopped = this.drainStored.then(() => stopWorker(this.db, this.about.describe().workerId));
+    await within(LAST_WORD_MS, stopped);
   }
 
   private async beat(): Promise<void> {

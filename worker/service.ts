@@ -11,7 +11,7 @@ import { UnheardClaims } from "./claim/unheard-claims";
 import { DrainCancels } from "./drain-cancels";
 import { Leases } from "./lease/leases";
 import { Quarantine } from "./quarantine/quarantine";
-import { Runner } from "./run/runner";
+import { JobRunner } from "./run/runner";
 import { type ToolParts, toolsOf } from "./run/tools";
 import { Settler } from "./settle/settler";
 import { StandInMarks, standInForLeader } from "./stand-in";
@@ -37,7 +37,7 @@ export interface WorkerParts extends ToolParts {
 /** Claims, runs and settles the jobs that this worker supports, from `start` to `stop`. */
 export class WorkerService {
   private readonly leases: Leases;
-  private readonly runner: Runner;
+  private readonly runner: JobRunner;
   private readonly claimer: Claimer;
   private readonly drainCancels: DrainCancels;
   private readonly unheard: UnheardClaims;
@@ -63,7 +63,7 @@ export class WorkerService {
     const settler = new Settler(worker, log, random);
     this.unheard = new UnheardClaims({ db: worker, log, workerId, settler });
     this.leases = new Leases(env.databaseUrls.listen, { log, logFormat: env.logFormat, onDied: parts.onFatal });
-    this.runner = new Runner({
+    this.runner = new JobRunner({
       db: worker,
       log,
       workerId,
@@ -72,7 +72,7 @@ export class WorkerService {
       settler,
       tools: { ...toolsOf(parts), quarantine: this.quarantine },
       logMaxBytes: env.logMaxBytes,
-      places: env.concurrency,
+      slots: env.concurrency,
       mostAside: env.webhookConcurrency,
       onFree: (ended) => this.claimer.freed(ended),
     });
@@ -81,7 +81,7 @@ export class WorkerService {
       log,
       workerId,
       random,
-      room: () => this.runner.room(),
+      capacity: () => this.runner.capacity(),
       isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
       numbers: {

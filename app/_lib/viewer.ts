@@ -17,7 +17,7 @@ export function viewerInfo(viewer: Viewer): ViewerInfo {
 /** Returns what the browser may know about the tenant of a page. */
 export function currentTenant(page: TenantPage): CurrentTenant {
   const { slug, name, status } = page.tenant;
-  return { slug, name, status, role: page.place.role, permissions: [...page.permissions] };
+  return { slug, name, status, role: page.membership.role, permissions: [...page.permissions] };
 }
 
 /** Returns the notice on every page of a suspended tenant. */

@@ -88,13 +88,13 @@ function Title({ action: { action, priority, scheduled_for: instant } }: { reado
 }
 
 function Results({ action, slug }: { readonly action: JobAction; readonly slug: string }) {
-  const [place, setPlace] = useQueryStates(
+  const [params, setParams] = useQueryStates(
     { result: parseAsStringLiteral(BULK_RESULTS), after: parseAsString },
     { history: "push" },
   );
   const isOver = action.finished_at !== null;
   const query = useQuery({
-    ...actionResultsOptions(slug, action.id, place, isOver),
+    ...actionResultsOptions(slug, action.id, params, isOver),
     placeholderData: keepPreviousData,
   });
   const rows = query.data?.data;
@@ -106,9 +106,9 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
           aria-label="Result"
           any="Every result"
           options={sameText(BULK_RESULTS)}
-          value={place.result ?? ""}
+          value={params.result ?? ""}
           onChoose={(chosen) =>
-            void setPlace({ result: BULK_RESULTS.find((one) => one === chosen) ?? null, after: null })
+            void setParams({ result: BULK_RESULTS.find((one) => one === chosen) ?? null, after: null })
           }
         />
       </header>
@@ -122,13 +122,13 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
           ))}
         </ul>
       )}
-      {place.after !== null || query.data?.next_after ? (
+      {params.after !== null || query.data?.next_after ? (
         <Pager
           inPlace
           words={FROM_FIRST}
-          cursor={place.after}
+          cursor={params.after}
           next={query.data?.next_after ?? null}
-          onTurn={(after) => void setPlace({ after })}
+          onTurn={(after) => void setParams({ after })}
         />
       ) : null}
     </section>

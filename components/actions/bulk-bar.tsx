@@ -14,11 +14,11 @@ interface BulkBarProps {
   readonly selection: Selection;
   readonly shown: number;
   readonly pagination: Pagination;
-  readonly onAct: (action: BulkAction) => void;
+  readonly onAction: (action: BulkAction) => void;
 }
 
 /** The actions for the selected jobs, and the button that selects the remaining ones. */
-export function BulkBar({ selection, shown, pagination, onAct }: BulkBarProps) {
+export function BulkBar({ selection, shown, pagination, onAction }: BulkBarProps) {
   const noUpdate = useReason("jobs:update");
   const { total, total_relation: relation } = pagination;
   const everything = `${relation === "gte" ? "more than " : ""}${formatCount(total)}`;
@@ -55,7 +55,7 @@ export function BulkBar({ selection, shown, pagination, onAct }: BulkBarProps) {
           }
         >
           {BULK_ACTIONS.map((action) => (
-            <MenuItem key={action} onSelect={() => onAct(action)}>
+            <MenuItem key={action} onSelect={() => onAction(action)}>
               {ACTION_WORDS[action].order}…
             </MenuItem>
           ))}

@@ -20,13 +20,13 @@ import { ImportedListsPanel } from "./imported-lists";
 /** The files found by the latest scans of the tenant's folders. */
 export function AssetsPage() {
   const { slug } = useTenant();
-  const [place, setPlace] = useQueryStates({ provider: parseAsString, cursor: parseAsString }, { history: "push" });
+  const [params, setParams] = useQueryStates({ provider: parseAsString, cursor: parseAsString }, { history: "push" });
   const refetchInterval = usePollInterval();
-  const query = useQuery({ ...assetsOptions(slug, place), placeholderData: keepPreviousData, refetchInterval });
+  const query = useQuery({ ...assetsOptions(slug, params), placeholderData: keepPreviousData, refetchInterval });
   const providers = useQuery(providersOptions(slug));
   useRefresh(assetKeys.all(slug), (change) => change.status === "succeeded");
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
-  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place), { holdsEmpty: true });
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(params), { pinsEmpty: true });
   const names = new Map(providers.data?.data.map((provider) => [provider.id, provider.name]));
   return (
     <div className="flex flex-col gap-4">
@@ -36,8 +36,8 @@ export function AssetsPage() {
           aria-label="Folder"
           any="Every folder"
           options={names}
-          value={place.provider ?? ""}
-          onChoose={(provider) => void setPlace({ provider: provider || null, cursor: null })}
+          value={params.provider ?? ""}
+          onChoose={(provider) => void setParams({ provider: provider || null, cursor: null })}
         />
       </header>
       <ListPanel
@@ -50,8 +50,8 @@ export function AssetsPage() {
         empty={
           <NoAssets
             slug={slug}
-            narrowed={place.provider !== null || place.cursor !== null}
-            onAll={() => void setPlace(null)}
+            narrowed={params.provider !== null || params.cursor !== null}
+            onAll={() => void setParams(null)}
           />
         }
         footer={
@@ -59,8 +59,8 @@ export function AssetsPage() {
             page={query.data}
             unit="files"
             words={FROM_FIRST}
-            cursor={place.cursor}
-            onTurn={(cursor) => void setPlace({ cursor })}
+            cursor={params.cursor}
+            onTurn={(cursor) => void setParams({ cursor })}
           />
         }
       >

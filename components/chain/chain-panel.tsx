@@ -15,7 +15,7 @@ import { useFirst } from "@/lib/client/use-first";
 import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { nothingWords } from "../events/words";
-import type { PanelPlace } from "../jobs/detail/dependencies-panel";
+import type { PanelPosition } from "../jobs/detail/dependencies-panel";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
 
@@ -29,11 +29,11 @@ interface ChainPanelProps {
    * The position of this panel. Omitted: the panel may appear at any time; otherwise only in the position it had at
    * first.
    */
-  readonly place?: PanelPlace;
+  readonly position?: PanelPosition;
 }
 
 /** Everything with one correlation id, in order; renders nothing if no event is part of it. */
-export function ChainPanel({ correlation, current, first, place }: ChainPanelProps) {
+export function ChainPanel({ correlation, current, first, position }: ChainPanelProps) {
   const { slug } = useTenant();
   const poll = usePollInterval();
   const query = useQuery({
@@ -57,7 +57,7 @@ export function ChainPanel({ correlation, current, first, place }: ChainPanelPro
   const { rows: links = [], shown, showWaiting } = usePinnedRows(known, correlation, { whole: true });
   const isChain = chain && known && known.length > 1 && known.some(({ kind }) => kind === "event");
   const isTop = useFirst(isChain);
-  if (!chain || !isChain || (place !== undefined && isTop !== (place === "top"))) return null;
+  if (!chain || !isChain || (position !== undefined && isTop !== (position === "top"))) return null;
   return (
     <section aria-label="Chain" className="panel min-w-0 shrink-0 overflow-hidden">
       <h2 className="relative flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">

@@ -14,7 +14,7 @@ import { useTriage } from "@/lib/client/jobs/dead-letters";
 import type { DeadLetter } from "@/lib/contract";
 import { TRIAGE_STATUSES } from "@/lib/queue/states";
 import { messageBeforeTrace } from "../jobs/error-text";
-import { type ActOnJob, useActOnJob } from "../jobs/job-actions";
+import { type JobActions, useJobActions } from "../jobs/job-actions";
 import { RetryLink } from "../jobs/retry-links";
 import { useReason, useTenant } from "../shell/viewer";
 import { TriageDialog } from "./triage-dialog";
@@ -28,7 +28,7 @@ interface DeadLetterTableProps {
 
 /** The dead letters of a page. */
 export function DeadLetterTable({ letters, gone }: DeadLetterTableProps) {
-  const actions = useActOnJob();
+  const actions = useJobActions();
   const [noting, setNoting] = useState<string | null>(null);
   return (
     <>
@@ -61,7 +61,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   { id: "status", head: "Status", from: "sm", width: "w-40", cell: (letter) => <TriageSelect letter={letter} /> },
 ];
 
-const actionsColumn = (actions: ActOnJob, onNote: (id: string) => void): Column<DeadLetter> => ({
+const actionsColumn = (actions: JobActions, onNote: (id: string) => void): Column<DeadLetter> => ({
   id: "actions",
   head: "Actions",
   headHidden: true,
@@ -107,7 +107,7 @@ function FailedJob({ letter }: { readonly letter: DeadLetter }) {
 
 interface LetterActionsProps {
   readonly letter: DeadLetter;
-  readonly actions: ActOnJob;
+  readonly actions: JobActions;
   readonly onNote: (id: string) => void;
 }
 
@@ -130,7 +130,7 @@ function LetterActions({ letter: { id, job }, actions, onNote }: LetterActionsPr
         title="Put back"
         reason={actions.reasonAgainst("retry", job)}
         busy={actions.busyId === job.id}
-        onClick={() => actions.act("retry", job)}
+        onClick={() => actions.run("retry", job)}
       >
         <RotateCcw aria-hidden className="size-3.5" />
       </Button>

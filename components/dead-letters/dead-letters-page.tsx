@@ -10,7 +10,7 @@ import { ListPanel } from "@/components/ui/lists/list-panel";
 import { TotalPager } from "@/components/ui/lists/pager";
 import { PageHeader } from "@/components/ui/page-header";
 import { Empty } from "@/components/ui/states";
-import { type DeadLetterPlace, deadLetterKeys, deadLettersOptions } from "@/lib/client/jobs/dead-letters";
+import { type DeadLetterListParams, deadLetterKeys, deadLettersOptions } from "@/lib/client/jobs/dead-letters";
 import type { BulkActionDraft } from "@/lib/client/jobs/job-actions";
 import { usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
@@ -77,14 +77,14 @@ export function DeadLettersPage() {
   );
 }
 
-function useDeadLetters(slug: string, place: DeadLetterPlace) {
+function useDeadLetters(slug: string, params: DeadLetterListParams) {
   const query = useQuery({
-    ...deadLettersOptions(slug, place),
+    ...deadLettersOptions(slug, params),
     placeholderData: keepPreviousData,
     refetchInterval: usePollInterval(),
   });
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
-  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place));
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(params));
   useRefresh(
     deadLetterKeys.all(slug),
     ({ id, status }) => status === "dead_letter" || shown.rows.some((letter) => letter.id === id),

@@ -1,7 +1,7 @@
 "use client";
 
 import { PostSample } from "@/components/ui/post-sample";
-import type { EventDraft } from "./event-draft";
+import type { EventDraft } from "@/lib/client/triggers/events";
 
 /** The curl command that publishes the same event with an API key. */
 export function EventCurl({ name, data }: EventDraft) {

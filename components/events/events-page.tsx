@@ -12,11 +12,10 @@ import { Empty } from "@/components/ui/states";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
-import { eventKeys, eventsOptions } from "@/lib/client/triggers/events";
+import { type EventDraft, eventKeys, eventsOptions } from "@/lib/client/triggers/events";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useReason, useTenant } from "../shell/viewer";
 import { EventDialog } from "./event-dialog";
-import type { EventDraft } from "./event-draft";
 import { EventTable } from "./event-table";
 import { FirstEvent } from "./first-event";
 import { NameFilter } from "./name-filter";
@@ -29,43 +28,43 @@ const BLANK: EventDraft = { name: "", data: {} };
 export function EventsPage() {
   const { slug } = useTenant();
   const noSend = useReason("events:publish");
-  const [{ event, ...place }, setPlace] = useQueryStates(parsers, { history: "push" });
+  const [{ event, ...params }, setParams] = useQueryStates(parsers, { history: "push" });
   const [draft, setDraft] = useState<EventDraft | null>(null);
   const refetchInterval = usePollInterval(IDLE_POLL_MS);
-  const query = useQuery({ ...eventsOptions(slug, place), refetchInterval });
+  const query = useQuery({ ...eventsOptions(slug, params), refetchInterval });
   useRefresh(eventKeys.all(slug));
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
-  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place));
-  const open = (id: string | null) => void setPlace({ event: id });
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(params));
+  const open = (id: string | null) => void setParams({ event: id });
   return (
     <div className="flex flex-col gap-4">
       <EventsHeader noSend={noSend} onSend={() => setDraft(BLANK)} />
       <NameFilter
-        name={place.name}
-        correlation={place.correlation}
-        onChange={(change) => void setPlace({ ...change, cursor: null })}
+        name={params.name}
+        correlation={params.correlation}
+        onChange={(change) => void setParams({ ...change, cursor: null })}
       />
       <ListPanel
         label="Events"
         noun="event"
         query={query}
         rows={rows}
-        waiting={place.cursor === null ? shown.waiting.length : 0}
+        waiting={params.cursor === null ? shown.waiting.length : 0}
         onShow={() => showWaiting()}
         empty={
-          place.name !== null || place.correlation !== null || place.cursor !== null ? (
-            <NoMatch onClear={() => void setPlace({ name: null, correlation: null, cursor: null })} />
+          params.name !== null || params.correlation !== null || params.cursor !== null ? (
+            <NoMatch onClear={() => void setParams({ name: null, correlation: null, cursor: null })} />
           ) : (
             <FirstEvent noSend={noSend} onSend={() => setDraft(BLANK)} />
           )
         }
         footer={
-          query.data && (place.cursor || query.data.pagination.has_more) ? (
+          query.data && (params.cursor || query.data.pagination.has_more) ? (
             <Pager
               label="Newest first"
-              cursor={place.cursor}
+              cursor={params.cursor}
               next={query.data.pagination.next_cursor}
-              onTurn={(cursor) => void setPlace({ cursor })}
+              onTurn={(cursor) => void setParams({ cursor })}
             />
           ) : null
         }

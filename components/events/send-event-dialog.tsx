@@ -12,13 +12,12 @@ import { plural } from "@/lib/client/format";
 import { faultsOf } from "@/lib/client/forms/faults";
 import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { isRecord } from "@/lib/client/is-record";
-import { eventsOptions, usePublishEvent } from "@/lib/client/triggers/events";
+import { type EventDraft, eventsOptions, usePublishEvent } from "@/lib/client/triggers/events";
 import { parseJsonText } from "@/lib/client/triggers/schema-form";
 import { triggersOptions } from "@/lib/client/triggers/triggers";
 import type { NewEventBody } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { EventCurl } from "./event-curl";
-import type { EventDraft } from "./event-draft";
 
 interface SendEventDialogProps {
   readonly draft: EventDraft;

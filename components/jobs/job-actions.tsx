@@ -9,11 +9,11 @@ import type { Job, JobRow } from "@/lib/contract";
 import { isCancelable, isPausable, isResumable, isRetryable } from "@/lib/queue/states";
 import { useReason, useTenant } from "../shell/viewer";
 
-export interface ActOnJob {
+export interface JobActions {
   /** Returns why the action is not possible, or null when it is. */
   readonly reasonAgainst: (action: JobVerb, job: JobRow) => string | null;
   /** Runs the action, after confirmation if work would be lost. */
-  readonly act: (action: JobVerb, job: JobRow) => void;
+  readonly run: (action: JobVerb, job: JobRow) => void;
   readonly busyId: string | null;
   /** The confirmation dialog; render it once. */
   readonly question: ReactNode;
@@ -23,7 +23,7 @@ export interface ActOnJob {
  * Cancel, retry, pause and resume, with their permissions, the confirmation before work is stopped, and the notices
  * afterwards.
  */
-export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
+export function useJobActions(onDone?: (job: Job) => void): JobActions {
   const tenant = useTenant();
   const mutation = useJobAction(tenant.slug);
   const toast = useToast();
@@ -56,7 +56,7 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
       },
     );
   };
-  const act = (action: JobVerb, job: JobRow) => {
+  const run = (action: JobVerb, job: JobRow) => {
     const against = reasonAgainst(action, job);
     if (against) toast({ title: against });
     else if (action === "cancel" && job.status === "running") setAsked(job);
@@ -72,7 +72,7 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
       }}
     />
   );
-  return { reasonAgainst, act, busyId: mutation.isPending ? mutation.variables.id : null, question };
+  return { reasonAgainst, run, busyId: mutation.isPending ? mutation.variables.id : null, question };
 }
 
 function alreadyAsked(job: JobRow): string | null {

@@ -67,7 +67,7 @@ function Section<T extends { readonly id: string | number }>({ title, noun, quer
   const { rows, shown, showWaiting } = usePinnedRows(query.data?.data, title, {
     whole: true,
     followsOwnChanges: true,
-    holdsEmpty: true,
+    pinsEmpty: true,
   });
   return (
     <section aria-label={title} className="flex flex-col gap-2">

@@ -29,16 +29,16 @@ const parsers = { outcome: parseAsStringLiteral(OUTCOMES), cursor: parseAsString
 /** The outcome of each instant, event and run of a trigger; skipped ones are shown with the reason. */
 export function Firings({ triggerId, definitionKey }: { readonly triggerId: string; readonly definitionKey: string }) {
   const { slug } = useTenant();
-  const [place, setPlace] = useQueryStates(parsers, { history: "push" });
+  const [params, setParams] = useQueryStates(parsers, { history: "push" });
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
-  const query = useQuery({ ...firingsOptions(slug, triggerId, place), refetchInterval });
+  const query = useQuery({ ...firingsOptions(slug, triggerId, params), refetchInterval });
   const list = query.data;
   useRefresh(triggerKeys.firings(slug, triggerId), ({ definition_key: key }) => key === definitionKey);
   useTriggerAfterFiring(triggerId, list?.data[0]?.id);
   const latest = query.isPlaceholderData ? undefined : list?.data;
-  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify([triggerId, place]), {
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify([triggerId, params]), {
     followsOwnChanges: true,
-    holdsEmpty: true,
+    pinsEmpty: true,
   });
   return (
     <ListPanel
@@ -46,21 +46,21 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
       noun="firing"
       query={query}
       rows={rows}
-      waiting={place.cursor === null ? shown.waiting.length : 0}
+      waiting={params.cursor === null ? shown.waiting.length : 0}
       onShow={() => showWaiting()}
-      head={<OutcomeFilter chosen={place.outcome} onChange={(outcome) => void setPlace({ outcome, cursor: null })} />}
+      head={<OutcomeFilter chosen={params.outcome} onChange={(outcome) => void setParams({ outcome, cursor: null })} />}
       empty={
         <p className="px-4 py-6 text-muted text-sm">
-          {place.outcome || place.cursor ? "None." : "It has not fired yet."}
+          {params.outcome || params.cursor ? "None." : "It has not fired yet."}
         </p>
       }
       footer={
         list ? (
           <Pager
             label="Newest first"
-            cursor={place.cursor}
+            cursor={params.cursor}
             next={list.pagination.next_cursor}
-            onTurn={(cursor) => void setPlace({ cursor })}
+            onTurn={(cursor) => void setParams({ cursor })}
           />
         ) : null
       }

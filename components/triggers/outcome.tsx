@@ -31,16 +31,16 @@ export function FiringBadge({ outcome }: { readonly outcome: FiringOutcome }) {
 
 type Recent = Trigger["recent_firings"][number];
 
-const PLACES = 20;
+const SLOTS = 20;
 
 /** The newest firings as one bar, oldest first; the history describes them in words. */
 export function OutcomeBar({ firings }: { readonly firings: readonly Recent[] }) {
   if (firings.length === 0) return <span className="text-muted text-xs">no firings yet</span>;
   return (
     <span role="img" aria-label={summary(firings)} className="flex h-5 items-end gap-0.5">
-      {Array.from({ length: PLACES - firings.length }, (_, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: places that are still empty
-        <span key={place} className="h-1 w-1 rounded-full bg-line" />
+      {Array.from({ length: SLOTS - firings.length }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: slots that are still empty
+        <span key={index} className="h-1 w-1 rounded-full bg-line" />
       ))}
       {firings.toReversed().map((firing) => (
         <span key={firing.id} title={titleOf(firing)} className={cn("w-1 rounded-full", tickOf(firing))} />

@@ -107,6 +107,6 @@ function bodyOf(way: Way, texts: Readonly<Record<"event" | "payload", string>>):
 
 function explain(error: Error): string {
   if (!(error instanceof ApiError)) return error.message;
-  const places = error.errors.map(({ pointer, detail }) => `${pointer || "payload"} ${detail}`);
-  return places.length > 0 ? places.join("; ") : error.detail || error.title;
+  const details = error.errors.map(({ pointer, detail }) => `${pointer || "payload"} ${detail}`);
+  return details.length > 0 ? details.join("; ") : error.detail || error.title;
 }

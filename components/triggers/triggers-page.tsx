@@ -36,13 +36,13 @@ const TYPING_PAUSE_MS = 250;
 /** The triggers of a tenant: what starts jobs automatically, is it healthy, what fires next? */
 export function TriggersPage() {
   const { slug } = useTenant();
-  const [place, setPlace] = useQueryStates(parsers, { history: "push" });
+  const [params, setParams] = useQueryStates(parsers, { history: "push" });
   const refetchInterval = usePollInterval(IDLE_POLL_MS);
-  const query = useQuery({ ...triggersOptions(slug, place), refetchInterval });
+  const query = useQuery({ ...triggersOptions(slug, params), refetchInterval });
   useRefresh(triggerKeys.lists(slug));
   const list = query.data;
   const latest = query.isPlaceholderData ? undefined : list?.data;
-  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place), { followsOwnChanges: true });
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(params), { followsOwnChanges: true });
   const { total = 0 } = list?.pagination ?? {};
   return (
     <div className="flex flex-col gap-4">
@@ -53,10 +53,10 @@ export function TriggersPage() {
         <NewTriggerButton />
       </PageHeader>
       <div className="flex flex-wrap items-center gap-2">
-        <KindTabs chosen={place.kind} onChange={(kind) => void setPlace({ kind, cursor: null })} />
+        <KindTabs chosen={params.kind} onChange={(kind) => void setParams({ kind, cursor: null })} />
         <TextFilter
-          value={place.q ?? ""}
-          onChange={(q) => void setPlace({ q: q || null, cursor: null }, { history: "replace" })}
+          value={params.q ?? ""}
+          onChange={(q) => void setParams({ q: q || null, cursor: null }, { history: "replace" })}
         />
       </div>
       <ListPanel
@@ -64,20 +64,20 @@ export function TriggersPage() {
         noun="trigger"
         query={query}
         rows={rows}
-        waiting={place.cursor === null ? shown.waiting.length : 0}
+        waiting={params.cursor === null ? shown.waiting.length : 0}
         onShow={() => showWaiting()}
         empty={
           <Nothing
-            narrowed={place.kind !== null || (place.q ?? "") !== "" || place.cursor !== null}
-            onClear={() => void setPlace({ kind: null, q: null, cursor: null })}
+            narrowed={params.kind !== null || (params.q ?? "") !== "" || params.cursor !== null}
+            onClear={() => void setParams({ kind: null, q: null, cursor: null })}
           />
         }
         footer={
           <TotalPager
             page={list}
             unit={total === 1 ? "trigger" : "triggers"}
-            cursor={place.cursor}
-            onTurn={(cursor) => void setPlace({ cursor })}
+            cursor={params.cursor}
+            onTurn={(cursor) => void setParams({ cursor })}
           />
         }
       >

@@ -17,7 +17,7 @@ export interface DialogProps {
   readonly drawer?: boolean;
 }
 
-const PLACES = {
+const LAYOUTS = {
   middle: "m-auto w-[min(28rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] rounded-lg border border-line",
   wide: "m-auto w-[min(42rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] rounded-lg border border-line",
   drawer: "m-0 h-dvh max-h-dvh w-[min(18rem,85vw)] border-r border-line",
@@ -51,7 +51,7 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
       }}
       onInput={onTyped}
       onClick={(event) => event.target === event.currentTarget && leave()}
-      className={cn("overflow-hidden bg-panel p-0 shadow-pop", PLACES[drawer ? "drawer" : wide ? "wide" : "middle"])}
+      className={cn("overflow-hidden bg-panel p-0 shadow-pop", LAYOUTS[drawer ? "drawer" : wide ? "wide" : "middle"])}
     >
       <div className="flex max-h-[inherit] flex-col">
         <header className="flex items-start gap-3 px-5 pt-4 pb-3">

@@ -15,7 +15,7 @@ import { useToast } from "@/components/ui/toast";
 import { formatDuration } from "@/lib/client/format";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
-import { type DeliveryPlace, deliveriesOptions, useWebhookAct } from "@/lib/client/webhooks";
+import { type DeliveryListParams, deliveriesOptions, useWebhookAction } from "@/lib/client/webhooks";
 import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 import { OutcomeMark } from "./endpoint-state";
@@ -28,7 +28,7 @@ const OUTCOMES = [
 /** Every delivery attempt, newest first, with request and response. */
 export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { slug } = useTenant();
-  const [outcome, setOutcome] = useState<DeliveryPlace["outcome"]>(null);
+  const [outcome, setOutcome] = useState<DeliveryListParams["outcome"]>(null);
   const [cursor, setCursor] = useState<string | null>(null);
   const options = deliveriesOptions(slug, { id: endpoint.id, outcome, cursor });
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
@@ -108,12 +108,12 @@ function DeliveryRows({ rows, enabled, narrowed }: DeliveryRowsProps) {
 function DeliveryRow({ delivery, enabled }: { readonly delivery: WebhookDelivery; readonly enabled: boolean }) {
   const { slug } = useTenant();
   const toast = useToast();
-  const act = useWebhookAct(slug);
+  const mutation = useWebhookAction(slug);
   const noWrite = useReason("webhooks:write") ?? (enabled ? null : "It is disabled.");
   const [open, setOpen] = useState(false);
   const resend = () =>
-    act.mutate(
-      { act: "resend", delivery },
+    mutation.mutate(
+      { action: "resend", delivery },
       {
         onSuccess: () => toast({ title: "Message queued again" }),
         onError: (error) => toast({ title: "Could not send it again", detail: error.message, tone: "bad" }),
@@ -141,7 +141,7 @@ function DeliveryRow({ delivery, enabled }: { readonly delivery: WebhookDelivery
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Less" : "Details"}
           </Button>
-          <Button size="sm" reason={noWrite} busy={act.isPending} onClick={resend}>
+          <Button size="sm" reason={noWrite} busy={mutation.isPending} onClick={resend}>
             Resend
           </Button>
         </div>

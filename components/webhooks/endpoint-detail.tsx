@@ -15,7 +15,7 @@ import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { useRefresh } from "@/lib/client/live/use-refresh";
-import { isDelivery, useWebhookAct, type WebhookAct, webhookKeys, webhookOptions } from "@/lib/client/webhooks";
+import { isDelivery, useWebhookAction, type WebhookAction, webhookKeys, webhookOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 import { Deliveries } from "./deliveries";
@@ -96,7 +96,7 @@ interface ActionsProps {
 }
 
 function Actions({ endpoint, onOpen }: ActionsProps) {
-  const { run, busy } = useAct();
+  const { run, busy } = useEndpointAction();
   const noWrite = useReason("webhooks:write");
   const { is_enabled: on } = endpoint;
   return (
@@ -104,14 +104,14 @@ function Actions({ endpoint, onOpen }: ActionsProps) {
       <Button
         reason={noWrite ?? (on ? null : "It is disabled.")}
         busy={busy === "test"}
-        onClick={() => run({ act: "test", endpoint }, "Test message queued")}
+        onClick={() => run({ action: "test", endpoint }, "Test message queued")}
       >
         Send test
       </Button>
       <Button
         reason={noWrite}
         busy={busy === "change"}
-        onClick={() => run({ act: "change", endpoint, body: { is_enabled: !on } }, on ? "Disabled" : "Enabled")}
+        onClick={() => run({ action: "change", endpoint, body: { is_enabled: !on } }, on ? "Disabled" : "Enabled")}
       >
         {on ? "Disable" : "Enable"}
       </Button>
@@ -129,33 +129,33 @@ function Actions({ endpoint, onOpen }: ActionsProps) {
 }
 
 /** Returns a function that runs an action and shows the result in a notice. */
-function useAct() {
+function useEndpointAction() {
   const { slug } = useTenant();
   const toast = useToast();
-  const act = useWebhookAct(slug);
-  const run = (wanted: WebhookAct, done: string, onDone?: () => void) =>
-    act.mutate(wanted, {
+  const mutation = useWebhookAction(slug);
+  const run = (wanted: WebhookAction, done: string, onDone?: () => void) =>
+    mutation.mutate(wanted, {
       onSuccess: () => {
         toast({ title: done });
         onDone?.();
       },
       onError: (error) => toast({ title: "The action failed", detail: error.message, tone: "bad" }),
     });
-  return { run, busy: act.isPending ? act.variables.act : null };
+  return { run, busy: mutation.isPending ? mutation.variables.action : null };
 }
 
 function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
   const { slug } = useTenant();
-  const act = useWebhookAct(slug);
+  const mutation = useWebhookAction(slug);
   const [faults, setFaults] = useState<FormFaults>(new Map());
   const rotate = () =>
-    act.mutate({ act: "rotate", endpoint }, { onError: ({ message }) => setFaults(new Map([["", message]])) });
-  if (act.data?.secret) return <NewSecret secret={act.data.secret} onClose={onClose} />;
+    mutation.mutate({ action: "rotate", endpoint }, { onError: ({ message }) => setFaults(new Map([["", message]])) });
+  if (mutation.data?.secret) return <NewSecret secret={mutation.data.secret} onClose={onClose} />;
   return (
     <DialogForm
       submit="Rotate secret"
       faults={faults}
-      busy={act.isPending}
+      busy={mutation.isPending}
       onSubmit={rotate}
       onClose={onClose}
       className="gap-3 text-sm"
@@ -169,14 +169,14 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
 function DeleteQuestion({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const router = useRouter();
-  const { run, busy } = useAct();
+  const { run, busy } = useEndpointAction();
   return (
     <ConfirmDialog
       title="Delete this endpoint?"
       keep="Keep it"
       action="Delete"
       busy={busy === "delete"}
-      onConfirm={() => run({ act: "delete", endpoint }, "Deleted", () => router.push(`/t/${slug}/webhooks`))}
+      onConfirm={() => run({ action: "delete", endpoint }, "Deleted", () => router.push(`/t/${slug}/webhooks`))}
       onClose={onClose}
     >
       <p>Its secrets and its log are deleted at once. Waiting messages fail.</p>

@@ -6,7 +6,7 @@ import { DialogForm } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField, TextAreaField } from "@/components/ui/forms/input-field";
 import { faultsOf } from "@/lib/client/forms/faults";
-import { useWebhookAct } from "@/lib/client/webhooks";
+import { useWebhookAction } from "@/lib/client/webhooks";
 import type { UpdateWebhook, WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { endpointBodyOf, endpointFieldsOf, type Fields, headerLinesFault } from "./endpoint-fields";
@@ -102,21 +102,24 @@ function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
 /** The state of an endpoint that is being added or changed. */
 function useEndpointForm({ endpoint, onMade, onClose }: FormProps) {
   const { slug } = useTenant();
-  const act = useWebhookAct(slug);
+  const mutation = useWebhookAction(slug);
   const [fields, setFields] = useState<Fields>(() => endpointFieldsOf(endpoint));
   const [faults, setFaults] = useState<FormFaults>(new Map());
   const set = (name: keyof Fields) => (text: string) => setFields((now) => ({ ...now, [name]: text }));
   const submit = () => {
     const fault = headerLinesFault(fields.headers);
     if (fault) return setFaults(new Map([["headers", fault]]));
-    if (act.isPending) return;
+    if (mutation.isPending) return;
     const body = endpointBodyOf(fields, endpoint);
-    act.mutate(endpoint ? { act: "change", endpoint, body: body as UpdateWebhook } : { act: "create", body }, {
-      onSuccess: ({ secret }) => (endpoint ? onClose() : onMade(secret ?? "")),
-      onError: (error) => setFaults(faultsOf(error)),
-    });
+    mutation.mutate(
+      endpoint ? { action: "change", endpoint, body: body as UpdateWebhook } : { action: "create", body },
+      {
+        onSuccess: ({ secret }) => (endpoint ? onClose() : onMade(secret ?? "")),
+        onError: (error) => setFaults(faultsOf(error)),
+      },
+    );
   };
-  return { fields, set, faults, submit, pending: act.isPending };
+  return { fields, set, faults, submit, pending: mutation.isPending };
 }
 
 function headersHint(known: string | undefined): string {

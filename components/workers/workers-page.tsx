@@ -77,7 +77,7 @@ function FleetLine({ list }: { readonly list: WorkerList }) {
   const versions = new Set(up.flatMap(({ isolation, version }) => (isolation === "remote" ? [] : [version])));
   return (
     <p className="tabular min-h-10 text-muted text-sm max-sm:min-h-20 xl:min-h-0">
-      {plural(up.length, "worker")} up · {running} of {capacity} places busy
+      {plural(up.length, "worker")} up · {running} of {capacity} slots busy
       {sick.length > 0 ? <span className="font-medium text-bad"> · {sick.length} stale or dead</span> : null}
       {versions.size > 1 ? (
         <span className="font-medium text-warn"> · {versions.size} versions side by side</span>

@@ -79,8 +79,8 @@ function addresses(path: string): string[] {
 
 function expectNothingOfA(text: string, asked: string): void {
   // An answer may repeat words of the requested address.
-  const told = foreign().filter((word) => !asked.includes(word));
-  for (const word of told)
+  const leaked = foreign().filter((word) => !asked.includes(word));
+  for (const word of leaked)
     expect(text.includes(word), `${word} in the answer to ${asked}: ${text.slice(0, 500)}`).toBe(false);
 }
 

@@ -19,7 +19,7 @@ import { findBrowser } from "@/scripts/lib/test/browser.mjs";
 /** A step that takes a second alone may take many beside the tests of other stages. */
 const STEP_MS = 60_000;
 /** Maximum number of characters of a page printed by a failed test. */
-const MOST_TOLD = 6000;
+const MOST_PRINTED = 6000;
 /** The browser's own messages about answers that a test provokes on purpose. */
 const EXPECTED_CONSOLE = /Failed to load resource/;
 
@@ -84,7 +84,7 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
     const page = await answered(context.newPage(), "a new page");
     watch(page);
     waitsForItsButtons(page);
-    onTestFailed(() => tellPage(page));
+    onTestFailed(() => printPage(page));
     return { page, context };
   };
   const signIn = async (person: TestUser, { at = "/", ...options }: SignInOptions = {}): Promise<SignedIn> => {
@@ -195,10 +195,10 @@ function waitsForItsButtons(page: Page): void {
 }
 
 /** Prints what a user would see at the moment of a failure, because it cannot be reproduced on another machine. */
-async function tellPage(page: Page): Promise<void> {
+async function printPage(page: Page): Promise<void> {
   if (page.isClosed()) return;
   const seen = await answered(page.locator("body").ariaSnapshot(), "what it shows").catch(String);
-  console.info(`${page.url()} showed:\n${seen.slice(0, MOST_TOLD)}`);
+  console.info(`${page.url()} showed:\n${seen.slice(0, MOST_PRINTED)}`);
 }
 
 // Most tests are not about the login, so they sign in with one request, as the form would send it.

@@ -104,17 +104,17 @@ async function sendToAll(ctx: HandlerContext<Mail>, settings: MailSettings) {
   }
   const all = [...known.values()];
   const of = (wanted: Outcome["outcome"]) => all.filter(({ outcome }) => outcome === wanted);
-  const told = (outcomes: readonly Outcome[]) =>
+  const described = (outcomes: readonly Outcome[]) =>
     outcomes.map(({ address, answer }) => `${address}: ${answer}`).join("; ");
   const accepted = of("accepted").map((one) => one.address);
   const refused = of("refused");
   if (open.length > 0) {
     const counts = `${accepted.length} accepted, ${refused.length} refused`;
-    const message = `the mail server deferred ${open.length} of ${all.length} recipients (${counts}): ${told(of("deferred"))}`;
+    const message = `the mail server deferred ${open.length} of ${all.length} recipients (${counts}): ${described(of("deferred"))}`;
     throw new JobError(message, { errorType: "rate_limit" });
   }
   if (accepted.length === 0) {
-    throw new NonRetryableError(`the mail server refused: ${told(refused)}`, { errorType: "invalid_input" });
+    throw new NonRetryableError(`the mail server refused: ${described(refused)}`, { errorType: "invalid_input" });
   }
   return {
     message_id: messageId(ctx, settings),

@@ -112,15 +112,15 @@ export async function requireTenant(
   permissions: readonly TenantPermission[],
 ): Promise<TenantMembership> {
   const { principal, named } = caller;
-  const place = await resolveTenant(runtime.auth, principal, named);
-  if (!place.found && place.reason === "not-named") {
+  const membership = await resolveTenant(runtime.auth, principal, named);
+  if (!membership.found && membership.reason === "not-named") {
     throw new HttpProblem("tenant-required", { detail: "Name the tenant (id or slug) in the X-Tenant-Id header." });
   }
-  if (!place.found) throw notFound();
-  await requirePermissions(runtime, { ...caller, place }, permissions);
-  if (place.tenant.status === "suspended" && !SAFE_METHODS.has(caller.info.method)) throw suspended();
-  if (place.role === "super_admin") await auditSuperAdmin(runtime, caller, place.tenant.id);
-  return place;
+  if (!membership.found) throw notFound();
+  await requirePermissions(runtime, { ...caller, membership }, permissions);
+  if (membership.tenant.status === "suspended" && !SAFE_METHODS.has(caller.info.method)) throw suspended();
+  if (membership.role === "super_admin") await auditSuperAdmin(runtime, caller, membership.tenant.id);
+  return membership;
 }
 
 const suspended = (): HttpProblem => new HttpProblem("tenant-suspended", { detail: SUSPENDED });
@@ -129,7 +129,7 @@ const suspended = (): HttpProblem => new HttpProblem("tenant-suspended", { detai
 interface Visitor {
   readonly principal: Principal;
   readonly info: RequestInfo;
-  readonly place: TenantMembership;
+  readonly membership: TenantMembership;
 }
 
 /** Refuses a caller who lacks one of these permissions in the tenant of the request. @throws HttpProblem 403 */
@@ -138,18 +138,18 @@ export async function requirePermissions(
   visitor: Visitor,
   permissions: readonly TenantPermission[],
 ): Promise<void> {
-  const missing = permissions.find((permission) => !visitor.place.permissions.includes(permission));
+  const missing = permissions.find((permission) => !visitor.membership.permissions.includes(permission));
   if (missing !== undefined) throw await denied(runtime, visitor, missing);
 }
 
 /** Records that a caller lacks a permission. Returns the refusal, which names the permission. */
 export async function denied(
   runtime: ApiRuntime,
-  { place, ...caller }: Visitor,
+  { membership, ...caller }: Visitor,
   missing: TenantPermission,
 ): Promise<HttpProblem> {
-  await auditDenial(runtime, caller, { reason: missing, tenantId: place.tenant.id });
-  const isScope = roleAllows(place.role, missing);
+  await auditDenial(runtime, caller, { reason: missing, tenantId: membership.tenant.id });
+  const isScope = roleAllows(membership.role, missing);
   return new HttpProblem(isScope ? "insufficient-scope" : "forbidden", {
     detail: isScope ? scopeNeeded(missing) : `Your role does not allow ${missing}.`,
   });

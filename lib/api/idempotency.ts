@@ -80,22 +80,22 @@ interface AnswerRow extends Record<string, unknown> {
   response_body: string;
 }
 
-const placeOf = ({ tenantId, principal, route, key }: IdempotentRequest) => [tenantId, principal, route, key];
+const rowKeyOf = ({ tenantId, principal, route, key }: IdempotentRequest) => [tenantId, principal, route, key];
 
 /**
  * Returns the stored answer to this request, or null.
  * @throws HttpProblem 422 for another request under the same key
  */
 export async function storedAnswer(tx: Runner, request: IdempotentRequest): Promise<StoredAnswer | null> {
-  const [stored] = await tx.run<AnswerRow>(findAnswer, placeOf(request));
+  const [stored] = await tx.run<AnswerRow>(findAnswer, rowKeyOf(request));
   if (!stored) return null;
   if (!stored.request_hash.equals(request.hash)) throw new HttpProblem("idempotency-mismatch");
   return { status: stored.response_status, headers: stored.response_headers, body: stored.response_body };
 }
 
 /** Differs between tenants and principals, so a client cannot aim at the lock of a key that it does not know. */
-const lockNumberOf = (place: readonly (string | null)[]): number =>
-  createHash("sha256").update(JSON.stringify(place)).digest().readInt32BE();
+const lockNumberOf = (rowKey: readonly (string | null)[]): number =>
+  createHash("sha256").update(JSON.stringify(rowKey)).digest().readInt32BE();
 
 /**
  * Does the work of a request once. The work must use `tx`, so that key and effect commit or roll back together. A
@@ -107,15 +107,15 @@ export async function answerOnce(
   request: IdempotentRequest,
   work: () => Promise<StoredAnswer>,
 ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
-  const place = placeOf(request);
-  const [lock] = await tx.run<{ locked: boolean }>(tryLock, [lockNumberOf(place)]);
+  const rowKey = rowKeyOf(request);
+  const [lock] = await tx.run<{ locked: boolean }>(tryLock, [lockNumberOf(rowKey)]);
   if (!lock?.locked) throw new HttpProblem("idempotency-in-flight", { headers: { "retry-after": "1" } });
   const stored = await storedAnswer(tx, request);
   if (stored) return { answer: stored, replayed: true };
   const answer = await work();
-  await tx.run(dropExpired, place);
+  await tx.run(dropExpired, rowKey);
   await tx.run(storeAnswer, [
-    ...place,
+    ...rowKey,
     request.hash,
     answer.status,
     JSON.stringify(answer.headers),

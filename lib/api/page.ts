@@ -22,7 +22,7 @@ export interface Viewer {
 
 /** The context of a tenant page. Pass `db` and `scope` to the reading functions of lib/queue. */
 export interface TenantPage extends Viewer {
-  readonly place: TenantMembership;
+  readonly membership: TenantMembership;
   readonly tenant: TenantMembership["tenant"];
   readonly permissions: readonly TenantPermission[];
   readonly db: Database;
@@ -43,10 +43,10 @@ export async function requirePage(wanted: { tenantSlug: string; permission: Tena
   const info = await pageInfo(`/t/${wanted.tenantSlug}`);
   const viewer = await requireViewer(`/t/${wanted.tenantSlug}`);
   const caller = { principal: viewer.principal, info, named: wanted.tenantSlug };
-  const place = await placeOrNotFound(runtime, caller, wanted.permission);
-  const scope = { tenantId: place.tenant.id, actor: actorOf(viewer.principal, info) };
-  const db = inLine(runtime.web, place.tenant.id);
-  return { ...viewer, place, tenant: place.tenant, permissions: place.permissions, db, scope };
+  const membership = await membershipOrNotFound(runtime, caller, wanted.permission);
+  const scope = { tenantId: membership.tenant.id, actor: actorOf(viewer.principal, info) };
+  const db = inLine(runtime.web, membership.tenant.id);
+  return { ...viewer, membership, tenant: membership.tenant, permissions: membership.permissions, db, scope };
 }
 
 /** Guards a platform page. For anyone but a super admin, the page is "not found". */
@@ -83,7 +83,7 @@ export async function requestNonce(): Promise<string | undefined> {
   return (await headers()).get("x-nonce") ?? undefined;
 }
 
-async function placeOrNotFound(
+async function membershipOrNotFound(
   runtime: ApiRuntime,
   caller: Parameters<typeof requireTenant>[1],
   permission: TenantPermission,

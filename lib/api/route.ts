@@ -88,7 +88,7 @@ interface Common {
 export interface TenantContext<P, Q, B> extends Input<P, Q, B>, Common {
   readonly db: Database | TenantTransaction;
   readonly scope: TenantScope;
-  readonly place: TenantMembership;
+  readonly membership: TenantMembership;
 }
 
 /** The context of a platform route's handler. With an Idempotency-Key, a transaction on `db` joins the key's. */
@@ -134,14 +134,16 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const { runtime, principal, info, actor } = common;
     const named = request.headers.get("x-tenant-id");
     const rule = ruleFor(spec.permission, request, info);
-    const place = await requireTenant(runtime, { principal, info, named }, [spec.permission, ...(rule.also ?? [])]);
+    const needed = [spec.permission, ...(rule.also ?? [])];
+    const membership = await requireTenant(runtime, { principal, info, named }, needed);
+    const tenantId = membership.tenant.id;
     const input = await readInput(spec, request, { info, context });
-    const visitor = { principal, info, place };
+    const visitor = { principal, info, membership };
     await requirePermissions(runtime, visitor, requireListed(rule, spec.sometimes?.(input.body)));
-    const held = new Set<Permission>(place.permissions);
-    const scope = { tenantId: place.tenant.id, actor, ...barredIn(held) };
+    const held = new Set<Permission>(membership.permissions);
+    const scope = { tenantId, actor, ...barredIn(held) };
     const run = async (db: Database | TenantTransaction) =>
-      toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, place }), held);
+      toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, membership }), held);
     const answer = async (): Promise<Response> => {
       const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
       const prepare = async () => spec.prepare?.({ ...common, ...input, scope });
@@ -149,14 +151,14 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
         await prepare();
         return send(await run(runtime.web), info);
       }
-      const repeat = { key, tenantId: place.tenant.id, ...(await identityOf(request, common, input.body)) };
-      const isNew = async () => !(await withTenant(runtime.web, place.tenant.id, (tx) => storedAnswer(tx, repeat)));
+      const repeat = { key, tenantId, ...(await identityOf(request, common, input.body)) };
+      const isNew = async () => !(await withTenant(runtime.web, tenantId, (tx) => storedAnswer(tx, repeat)));
       if (spec.prepare && (await isNew())) await prepare();
-      const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
+      const done = await withTenant(runtime.web, tenantId, (tx) => answerOnce(tx, repeat, () => run(tx)));
       if (!done.replayed) spec.afterCommit?.(runtime.web);
       return send(done.replayed ? await cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
     };
-    return runInLine(place.tenant.id, answer).catch(async (error: unknown) => {
+    return runInLine(tenantId, answer).catch(async (error: unknown) => {
       const missing = missingFor(error);
       throw missing ? await denied(runtime, visitor, missing) : error;
     });

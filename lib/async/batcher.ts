@@ -1,3 +1,10 @@
+/*
+ * Asynchronous building blocks that know nothing of the product: batches, bisection of a failed batch, deadlines,
+ * bounded maps and counted slots. Each file is one block.
+ *
+ * Start with `Batcher` below.
+ */
+
 import { setTimeout } from "node:timers/promises";
 
 export interface BatcherOptions {

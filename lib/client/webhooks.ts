@@ -40,13 +40,13 @@ export function webhookOptions(tenant: string, id: string) {
   });
 }
 
-export interface DeliveryPlace {
+export interface DeliveryListParams {
   readonly id: string;
   readonly outcome: "delivered" | "failed" | null;
   readonly cursor: string | null;
 }
 
-export function deliveriesOptions(tenant: string, { id, outcome, cursor }: DeliveryPlace) {
+export function deliveriesOptions(tenant: string, { id, outcome, cursor }: DeliveryListParams) {
   const query = queryString({ limit: 25, outcome, cursor });
   return queryOptions({
     queryKey: [...webhookKeys.one(tenant, id), "deliveries", query],
@@ -55,27 +55,27 @@ export function deliveriesOptions(tenant: string, { id, outcome, cursor }: Deliv
 }
 
 /** An action on an endpoint. Afterwards, all queries of endpoints are refetched. */
-export type WebhookAct =
-  | { readonly act: "create"; readonly body: CreateWebhook }
-  | { readonly act: "change"; readonly endpoint: WebhookEndpoint; readonly body: UpdateWebhook }
-  | { readonly act: "delete" | "rotate" | "test"; readonly endpoint: WebhookEndpoint }
-  | { readonly act: "resend"; readonly delivery: WebhookDelivery };
+export type WebhookAction =
+  | { readonly action: "create"; readonly body: CreateWebhook }
+  | { readonly action: "change"; readonly endpoint: WebhookEndpoint; readonly body: UpdateWebhook }
+  | { readonly action: "delete" | "rotate" | "test"; readonly endpoint: WebhookEndpoint }
+  | { readonly action: "resend"; readonly delivery: WebhookDelivery };
 
 /** Runs actions on endpoints. A created or rotated endpoint is returned with its secret. */
-export function useWebhookAct(tenant: string) {
+export function useWebhookAction(tenant: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (wanted: WebhookAct) => send(tenant, wanted),
+    mutationFn: (wanted: WebhookAction) => send(tenant, wanted),
     onSettled: () => void client.invalidateQueries({ queryKey: webhookKeys.all(tenant) }),
   });
 }
 
 type Sent = Partial<WebhookEndpointWithSecret> & { readonly job_id?: string };
 
-function send(tenant: string, wanted: WebhookAct): Promise<Sent> {
+function send(tenant: string, wanted: WebhookAction): Promise<Sent> {
   const post = (path: string, body: unknown = {}) =>
     api<Sent>(`/webhooks${path}`, { tenant, method: "POST", body, idempotencyKey: randomKey() });
-  switch (wanted.act) {
+  switch (wanted.action) {
     case "create":
       return post("", wanted.body);
     case "change":

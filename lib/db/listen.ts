@@ -58,7 +58,7 @@ class ListenSession {
     client.on("error", (error) => this.#broke(client, error));
     client.on("end", () => this.#broke(client, new Error("connection closed")));
     client.on("notification", ({ channel, payload }) =>
-      this.#tell(() => this.#options.onNotify(channel, payload ?? "")),
+      this.#callBack(() => this.#options.onNotify(channel, payload ?? "")),
     );
     this.#open(client).catch((error: unknown) => this.#broke(client, error));
   }
@@ -77,7 +77,7 @@ class ListenSession {
     if (this.#client !== client) return;
     this.#failures = 0;
     this.#keepAlive(client);
-    this.#tell(this.#options.onReady);
+    this.#callBack(this.#options.onReady);
   }
 
   // A peer that vanished silently is noticed only by a query.
@@ -96,13 +96,13 @@ class ListenSession {
     clearTimeout(this.#timer);
     void endWithin(client, 1000);
     if (this.#closed) return;
-    this.#tell(() => this.#options.onError?.(toDatabaseError(error)));
+    this.#callBack(() => this.#options.onError?.(toDatabaseError(error)));
     this.#timer = setTimeout(() => this.start(), jitter(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures)));
     this.#failures += 1;
   }
 
   // A callback that throws must not break the connection or the process.
-  #tell(call: () => void): void {
+  #callBack(call: () => void): void {
     try {
       call();
     } catch (error) {

@@ -82,9 +82,9 @@ const originOf = (error: Error & { readonly [ORIGIN]?: string }): string | null 
 
 /** Returns the file in a line of a stack, or null. */
 function fileOf(line: string): string | null {
-  const place = /^\s*at /.test(line) ? /:\d{1,9}:\d{1,9}\)?$/.exec(line.slice(-24))?.[0] : undefined;
-  if (place === undefined) return null;
-  const before = line.slice(0, -place.length);
+  const position = /^\s*at /.test(line) ? /:\d{1,9}:\d{1,9}\)?$/.exec(line.slice(-24))?.[0] : undefined;
+  if (position === undefined) return null;
+  const before = line.slice(0, -position.length);
   const start = Math.max(...["(", ")", " ", "\t"].map((mark) => before.lastIndexOf(mark)));
   return before.slice(start + 1);
 }

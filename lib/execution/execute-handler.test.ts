@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
+import { hasProc } from "@/lib/testing/installation";
 import { defineJob, type HandlerContext } from "./define-job";
 import { AttemptLostError, CommandFailedError, NonRetryableError, RateLimitedError } from "./errors";
 import { executeHandler } from "./execute-handler";
 import type { HandlerRunContext } from "./handler/run-context";
 import type { CommandRegistry } from "./registry/registry";
 import {
-  hasProc,
   makeTestFolder,
   memorySteps,
   noEvents,

@@ -44,7 +44,7 @@ export type { CommandRegistry } from "./registry/registry";
 export { retryAfter } from "./retry-after";
 export type { StartThread } from "./thread/host";
 export type {
-  AttemptOutput,
+  CapturedOutput,
   ChildJob,
   ErrorClass,
   Execution,

@@ -5,9 +5,9 @@ import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasProc } from "@/lib/testing/installation";
 import { executeCommand } from "./execute-command";
 import {
-  hasProc,
   makeTestFolder,
   processesOf,
   registryOf,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -127,8 +127,6 @@ function carriesJob(pid: number, jobId: string): boolean {
     return false;
   }
 }
-
-export const hasProc = existsSync("/proc/self/environ");
 
 export const noEvents = () => Promise.reject(new Error("no events here"));
 

@@ -2,10 +2,11 @@
 
 import type { FileHandle } from "node:fs/promises";
 import type { ErrorClass } from "@/lib/queue/error-classes";
+import type { LogLevel } from "@/lib/queue/states";
 import type { NewEvent, NewJob } from "@/lib/queue/types";
 import type { ArtifactStore } from "./artifacts/types";
 
-export type { ErrorClass };
+export type { ErrorClass, LogLevel };
 
 /** Why a running attempt is stopped; the `reason` of its abort signal. */
 export type StopReason = "timeout" | "cancel" | "lease-lost" | "shutdown";
@@ -37,10 +38,9 @@ export type Outcome =
   | { readonly kind: "snoozed"; readonly seconds: number; readonly reason?: string };
 
 export type OutputStream = "stdout" | "stderr";
-export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** The stored output of an attempt: cleaned, redacted and bounded. All sizes are UTF-8 bytes of the cleaned text. */
-export interface AttemptOutput {
+export interface CapturedOutput {
   /** The last 192 KiB, or all of it if there was less. */
   readonly stdoutTail: string;
   readonly stderrTail: string;
@@ -114,7 +114,7 @@ export interface RunContext {
 
 export interface Execution {
   readonly outcome: Outcome;
-  readonly output: AttemptOutput;
+  readonly output: CapturedOutput;
   /** Jobs to enqueue in the transaction that records a success. */
   readonly children?: readonly ChildJob[];
 }

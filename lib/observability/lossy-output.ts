@@ -58,7 +58,7 @@ class Output implements LossyOutput {
       this.dropped += 1;
       return;
     }
-    this.tellDropped();
+    this.logDropped();
     this.wait(line, 1);
     this.send();
   }
@@ -77,7 +77,7 @@ class Output implements LossyOutput {
     this.waitingBytes += bytes.length;
   }
 
-  private tellDropped(): void {
+  private logDropped(): void {
     const count = this.dropped;
     this.dropped = 0;
     if (count > 0) this.wait(this.droppedLine(count), count);
@@ -106,7 +106,7 @@ class Output implements LossyOutput {
   private sendAgain(): void {
     this.timer = undefined;
     if (this.send()) return;
-    this.tellDropped();
+    this.logDropped();
     this.send();
   }
 

@@ -27,6 +27,7 @@ export { publishEvents } from "./events/publish-events";
 export { getEvent, listEvents } from "./events/read-events";
 export { replayEvent } from "./events/replay-event";
 export { testTriggers } from "./events/test-triggers";
+export { tenantLanes } from "./lanes/tenant-lanes";
 export { listTzVersions } from "./leader/schedulers";
 export { createLimit, deleteLimit, listLimits, updateLimit } from "./limits/limits.drizzle";
 export { CHANNELS, notifyCancel, notifyChanges, notifyPaused, notifyWork } from "./notify";

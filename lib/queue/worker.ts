@@ -31,6 +31,7 @@ export {
   recordProcess,
   reportProgress,
 } from "./leases/hold-leases";
+export { leaseKey } from "./leases/lease-key";
 export { LeaseWatch, rescueExpiredLeases } from "./leases/rescue-expired-leases";
 export { CHANNELS, notifyChanges, notifyWork } from "./notify";
 export { decideRelease } from "./remote/remote-work";

@@ -42,7 +42,7 @@ export async function enterableTenants(db: Runner, principal: Principal): Promis
   const own = principal.kind === "api_key" ? principal.key.tenant : null;
   const everyone = !own && principal.user.isSuperAdmin;
   const candidates = own ? [own] : everyone ? await allTenants(db) : principal.memberships;
-  return candidates.map((tenant) => enter(principal, tenant)).filter((place) => place.found);
+  return candidates.map((tenant) => enter(principal, tenant)).filter((membership) => membership.found);
 }
 
 const allTenants = ({ orm }: Runner): Promise<TenantName[]> =>

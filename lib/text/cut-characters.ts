@@ -1,3 +1,10 @@
+/*
+ * Texts and names: cuts between characters, exact numbers in JSON, unique names, and safe redirect targets. The texts
+ * come from outside.
+ *
+ * Start with `cutCharacters` below; each file has one subject.
+ */
+
 /**
  * Returns the first `most` characters (code points) of a text. Never leaves half of a surrogate pair, which PostgreSQL
  * refuses.

@@ -12,7 +12,7 @@ import { throughOutage } from "@/lib/db/through-outage";
 import type { Execution, Outcome, RunContext, StopReason } from "@/lib/execution";
 import { stoppedOutcome } from "@/lib/execution/command/outcome";
 import { EMPTY_OUTPUT, refused } from "@/lib/execution/refused";
-import { type DeliveryTarget, findDeliveryPlace, recordDelivery } from "@/lib/webhooks/deliveries";
+import { type DeliveryContext, findDeliveryContext, recordDelivery } from "@/lib/webhooks/deliveries";
 import {
   type Delivered,
   type DeliveryTools,
@@ -62,10 +62,10 @@ export async function deliverWebhook(job: WebhookJob, around: Surroundings): Pro
   if (!parsed.success) return refused("validation", "The payload is not one of a webhook: endpoint_id, type and data.");
   try {
     const { endpoint_id: endpointId, type, message_id: messageId } = parsed.data;
-    const where = { tenantId: job.tenantId, jobId: job.jobId, endpointId, type, messageId };
-    const find = () => findDeliveryPlace(around.web, around.webhooks.sealer, where);
-    const place = await throughOutage(around.hooks, find);
-    return await toPlace(job, { payload: parsed.data, place, around });
+    const identity = { tenantId: job.tenantId, jobId: job.jobId, endpointId, type, messageId };
+    const find = () => findDeliveryContext(around.web, around.webhooks.sealer, identity);
+    const context = await throughOutage(around.hooks, find);
+    return await deliverToEndpoint(job, { payload: parsed.data, context, around });
   } catch (error) {
     const isUnreadable = error instanceof Error && error.name === "UnsealError";
     if (isUnreadable) return refused("internal", `The webhook was not delivered: ${error.message}.`);
@@ -81,17 +81,17 @@ export async function deliverWebhook(job: WebhookJob, around: Surroundings): Pro
   }
 }
 
-async function toPlace(
+async function deliverToEndpoint(
   job: WebhookJob,
-  { payload, place, around }: { payload: WebhookPayload; place: DeliveryTarget | null; around: Surroundings },
+  { payload, context, around }: { payload: WebhookPayload; context: DeliveryContext | null; around: Surroundings },
 ): Promise<Execution> {
-  if (!place?.endpoint) return refused("not_found", "Webhook endpoint not found.");
-  const { endpoint } = place;
+  if (!context?.endpoint) return refused("not_found", "Webhook endpoint not found.");
+  const { endpoint } = context;
   if (!endpoint.isEnabled) return refused("permission", "The webhook endpoint is disabled.");
-  if (!place.wasSent && !wants(endpoint.eventTypes, payload.type)) {
+  if (!context.wasSent && !wants(endpoint.eventTypes, payload.type)) {
     return { outcome: { kind: "succeeded", result: { skipped: "event_types" } }, output: EMPTY_OUTPUT };
   }
-  const message = messageOf(payload, { id: job.jobId, queuedAt: place.queuedAt, fired: place.fired });
+  const message = messageOf(payload, { id: job.jobId, queuedAt: context.queuedAt, fired: context.fired });
   const { policy, limits, post } = around.webhooks;
   const done = await deliver(
     {

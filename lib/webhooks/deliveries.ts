@@ -2,7 +2,7 @@ import { and, count, desc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
 import { webhookDeliveries } from "@/drizzle/schema";
 import type { DeliveryError, WebhookDelivery } from "@/lib/contract";
 import { columnsOf, type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
-import { headersPlace, secretPlace } from "./endpoints";
+import { headersContext, secretContext } from "./endpoints";
 import type { Sealer } from "./seal";
 import {
   auditDisabledSql,
@@ -16,7 +16,7 @@ import {
 const COUNTED = 10_000;
 
 /** An endpoint with its secrets in the clear, for the worker that delivers. Never show it. */
-export interface DeliveryTarget {
+export interface DeliveryContext {
   readonly queuedAt: Date;
   /** Null for a job that was not made by a schedule. */
   readonly fired: { readonly triggerId: string; readonly at: Date } | null;
@@ -32,7 +32,7 @@ export interface DeliveryTarget {
   readonly wasSent: boolean;
 }
 
-interface PlaceRow {
+interface SealedEndpointRow {
   queued_at: Date;
   fired_by: string | null;
   fired_at: string | null;
@@ -47,7 +47,7 @@ interface PlaceRow {
 }
 
 /** Returns the endpoint for a job's message; null when the job does not exist. @throws UnsealError */
-export async function findDeliveryPlace(
+export async function findDeliveryContext(
   db: Database,
   sealer: Sealer,
   job: {
@@ -58,16 +58,16 @@ export async function findDeliveryPlace(
     /** Set when an earlier message is sent again. */
     readonly messageId: string | undefined;
   },
-): Promise<DeliveryTarget | null> {
+): Promise<DeliveryContext | null> {
   const { tenantId, jobId, endpointId } = job;
   const [row] = await withTenant(db, tenantId, (tx) =>
-    tx.run<PlaceRow>(findDeliverySql, [tenantId, jobId, endpointId, job.messageId ?? null, job.type]),
+    tx.run<SealedEndpointRow>(findDeliverySql, [tenantId, jobId, endpointId, job.messageId ?? null, job.type]),
   );
   if (!row) return null;
   const fired = firedInstant(row);
   if (row.endpoint_id === null) return { queuedAt: row.queued_at, fired, endpoint: null, wasSent: false };
   const sealed = [row.secret, ...row.earlier_secrets];
-  const headers = row.headers ? JSON.parse(sealer.open(row.headers, headersPlace(tenantId, endpointId))) : {};
+  const headers = row.headers ? JSON.parse(sealer.open(row.headers, headersContext(tenantId, endpointId))) : {};
   return {
     queuedAt: row.queued_at,
     fired,
@@ -75,14 +75,14 @@ export async function findDeliveryPlace(
       url: row.url,
       isEnabled: row.is_enabled,
       eventTypes: row.event_types,
-      secrets: sealed.map((secret) => sealer.open(secret, secretPlace(tenantId, endpointId))),
+      secrets: sealed.map((secret) => sealer.open(secret, secretContext(tenantId, endpointId))),
       headers,
     },
     wasSent: row.was_sent,
   };
 }
 
-function firedInstant({ fired_by: triggerId, fired_at }: PlaceRow): DeliveryTarget["fired"] {
+function firedInstant({ fired_by: triggerId, fired_at }: SealedEndpointRow): DeliveryContext["fired"] {
   const at = new Date(fired_at ?? "");
   return triggerId !== null && !Number.isNaN(at.getTime()) ? { triggerId, at } : null;
 }

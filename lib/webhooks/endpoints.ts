@@ -23,8 +23,9 @@ type New = EndpointSettings & {
 };
 
 /** The context of a sealed value: one that is copied to another endpoint or column does not open. */
-export const secretPlace = (tenantId: string, endpointId: string): string => `webhook-secret|${tenantId}|${endpointId}`;
-export const headersPlace = (tenantId: string, endpointId: string): string =>
+export const secretContext = (tenantId: string, endpointId: string): string =>
+  `webhook-secret|${tenantId}|${endpointId}`;
+export const headersContext = (tenantId: string, endpointId: string): string =>
   `webhook-headers|${tenantId}|${endpointId}`;
 
 // Without the sealed columns, so that no answer of the API can contain them.
@@ -97,8 +98,8 @@ export async function insertEndpoint(
     tenant_id: tx.tenantId,
     id,
     disabled_reason: settings.is_enabled ? null : "manual",
-    secret: sealer.seal(secret, secretPlace(tx.tenantId, id)),
-    ...sealedHeaders(sealer, headers, headersPlace(tx.tenantId, id)),
+    secret: sealer.seal(secret, secretContext(tx.tenantId, id)),
+    ...sealedHeaders(sealer, headers, headersContext(tx.tenantId, id)),
   });
   return findEndpoint(tx, id);
 }
@@ -129,7 +130,7 @@ export async function updateEndpoint(
       ...settings,
       disabled_reason: isEnabled ? null : (current.disabled_reason ?? "manual"),
       ...(isEnabled && !current.is_enabled ? { failing_since: null } : {}),
-      ...(headers ? sealedHeaders(sealer, headers, headersPlace(tx.tenantId, current.id)) : {}),
+      ...(headers ? sealedHeaders(sealer, headers, headersContext(tx.tenantId, current.id)) : {}),
       ...NEXT_VERSION,
     })
     .where(isThere(tx, current.id));
@@ -152,7 +153,7 @@ export async function rotateSecret(
 ): Promise<WebhookEndpoint | null | "too-often"> {
   const [row] = await tx.run<{ secret: Buffer }>(sealedSecretSql, [tx.tenantId, id]);
   if (!row) return null;
-  const sealed = sealer.seal(secret, secretPlace(tx.tenantId, id));
+  const sealed = sealer.seal(secret, secretContext(tx.tenantId, id));
   const rotated = await tx.run(rotateSecretSql, [tx.tenantId, id, sealed, row.secret]);
   return rotated.length === 0 ? "too-often" : findEndpoint(tx, id);
 }
@@ -184,9 +185,9 @@ export async function deleteEndpoint(tx: TenantTransaction, id: string): Promise
 function sealedHeaders(
   sealer: Sealer,
   headers: Headers,
-  place: string,
+  context: string,
 ): { headers: Buffer | null; header_names: string[] } {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const header_names = Object.keys(lower).toSorted();
-  return { headers: header_names.length === 0 ? null : sealer.seal(JSON.stringify(lower), place), header_names };
+  return { headers: header_names.length === 0 ? null : sealer.seal(JSON.stringify(lower), context), header_names };
 }

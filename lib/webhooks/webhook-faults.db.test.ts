@@ -32,7 +32,7 @@ describe("R-11 WEBHOOK-05 receivers that fail in any way", () => {
       else if (fault === 3) response.writeHead(307, { location: receiver.url }).end();
       else if (fault === 4) response.writeHead(200).write("slow"); // the answer never ends
     };
-    const quick = runnerWith({ places: 40, limits: { ...LIMITS, totalMs: 1000 } });
+    const quick = runnerWith({ slots: 40, limits: { ...LIMITS, totalMs: 1000 } });
     const jobs = await Promise.all(Array.from({ length: 40 }, () => deliveryJob(id)));
     const ids = jobs.map((job) => job.id);
     const open = () =>
@@ -58,14 +58,14 @@ describe("R-11 WEBHOOK-05 receivers that fail in any way", () => {
     hung.answer = () => undefined;
     const ids = await Promise.all(Array.from({ length: 50 }, () => endpoint({ url: hung.url })));
     const stuck = await Promise.all(ids.map((id) => deliveryJob(id)));
-    const some = runnerWith({ places: 2 });
+    const some = runnerWith({ slots: 2 });
     const stuckIds = stuck.map(({ id }) => id);
     await waitFor(async () => {
-      const { free } = some.room();
+      const { free } = some.capacity();
       if (free > 0) some.take(await claim(stuckIds, free), processClock());
       return hung.connections.open === 50;
     });
-    expect(some.room().free).toBe(2);
+    expect(some.capacity().free).toBe(2);
     receiver.answer = (_request, response) => void response.writeHead(204).end();
     const good = await deliveryJob(await endpoint());
     const began = performance.now();

@@ -15,7 +15,7 @@ import { startReceiver } from "@/lib/webhooks/delivery/receiver.fixture";
 import { type EndpointSettings, findEndpoint, insertEndpoint } from "@/lib/webhooks/endpoints";
 import { makeSealer } from "@/lib/webhooks/seal";
 import { processClock } from "@/worker/lease/lease-protocol";
-import { Runner } from "@/worker/run/runner";
+import { JobRunner } from "@/worker/run/runner";
 import { Settler } from "@/worker/settle/settler";
 
 export const LIMITS: WebhookLimits = { connectMs: 3000, totalMs: 15_000, responseBytes: 64 * 1024 };
@@ -40,8 +40,8 @@ export async function webhookStage(database: TestDatabase) {
   });
   const receiver = await startReceiver();
 
-  const runnerWith = ({ places = 2, limits = LIMITS }: { places?: number; limits?: WebhookLimits } = {}): Runner =>
-    new Runner({
+  const runnerWith = ({ slots = 2, limits = LIMITS }: { slots?: number; limits?: WebhookLimits } = {}): JobRunner =>
+    new JobRunner({
       workerId: "the-runner",
       db: make.worker,
       log,
@@ -58,7 +58,7 @@ export async function webhookStage(database: TestDatabase) {
       },
       logMaxBytes: 10_000,
       random: () => 0.5,
-      places,
+      slots,
       mostAside: 100,
       onFree: () => undefined,
     });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { runQuietly } from "./child.mjs";
 import { hashSources, readText, writeWhole } from "./files.mjs";
 import { inRoot, ROOT } from "./paths.mjs";
-import { step } from "./progress.mjs";
+import { runStep } from "./progress.mjs";
 
 const SHARED = ["lib", "package-lock.json", "package.json", "tsconfig.json"];
 const PROCESS_SOURCES = [
@@ -125,7 +125,7 @@ export async function buildPages({ testBuild = false } = {}) {
   if (readText(stamp) === wanted && existsSync(path.join(folder, "BUILD_ID"))) return false;
   rmSync(stamp, { force: true });
   const tracked = ["tsconfig.json", "next-env.d.ts"].map((name) => [inRoot(name), readText(inRoot(name))]);
-  await step(testBuild ? "building the pages for tests" : "building the pages (about half a minute)", () =>
+  await runStep(testBuild ? "building the pages for tests" : "building the pages (about half a minute)", () =>
     runQuietly("next build", [inRoot("node_modules/next/dist/bin/next"), "build"], {
       env: {
         ...process.env,

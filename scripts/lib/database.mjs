@@ -3,7 +3,7 @@ import path from "node:path";
 import { dataDir, removeCluster, startEmbedded } from "../../lib/db/embedded/index.mjs";
 import { Unusable } from "./fail.mjs";
 import { homeFolder } from "./paths.mjs";
-import { step } from "./progress.mjs";
+import { runStep } from "./progress.mjs";
 import { isLoopback, readRuntime, updateRuntime } from "./runtime.mjs";
 import { givenSecrets } from "./secrets.mjs";
 
@@ -31,7 +31,8 @@ export async function prepareDatabase({ newDemo }) {
       "--new-demo deletes the demo's own PostgreSQL, and DATABASE_URL names another one. Unset DATABASE_URL, or start without --new-demo.",
     );
   if (given) return foreignDatabase(given);
-  if (newDemo) await step("deleting the demo's database", () => removeCluster({ home: homeFolder(), pgBin: pgBin() }));
+  if (newDemo)
+    await runStep("deleting the demo's database", () => removeCluster({ home: homeFolder(), pgBin: pgBin() }));
   return embeddedDatabase();
 }
 
@@ -63,7 +64,7 @@ async function embeddedDatabase() {
   const password = runtime.pg_password ?? newSecret();
   // Saved before the cluster exists, because an interrupted start must not leave a cluster with a lost password.
   updateRuntime({ secret, pg_password: password });
-  const server = await step("starting PostgreSQL", () =>
+  const server = await runStep("starting PostgreSQL", () =>
     startEmbedded({
       home: homeFolder(),
       password,

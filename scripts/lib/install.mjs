@@ -5,7 +5,7 @@ import { capture } from "./child.mjs";
 import { Unusable } from "./fail.mjs";
 import { readText, writeWhole } from "./files.mjs";
 import { inRoot } from "./paths.mjs";
-import { step } from "./progress.mjs";
+import { runStep } from "./progress.mjs";
 
 const STAMP = "node_modules/.install-stamp";
 
@@ -17,7 +17,7 @@ export async function ensureInstalled() {
     .update(`${process.platform}-${process.arch}-${process.versions.modules}`)
     .digest("hex");
   if (readText(inRoot(STAMP)) === wanted) return;
-  await step("installing packages (about a minute)", async () => {
+  await runStep("installing packages (about a minute)", async () => {
     const env = { ...process.env };
     delete env.NODE_ENV; // "production" would skip packages that the build needs
     const args = [npmProgram(), "ci", "--include=dev", "--no-audit", "--no-fund"];

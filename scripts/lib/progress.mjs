@@ -12,7 +12,7 @@ export function say(text) {
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
-export async function step(label, work) {
+export async function runStep(label, work) {
   const start = Date.now();
   const seconds = () => `${((Date.now() - start) / 1000).toFixed(1)} s`;
   say(`  ${label} …`);

@@ -5,10 +5,10 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 function setUp() {
-  const state = { opened: 0, closed: 0, told: undefined as Hearer | undefined };
-  const listener = new SharedListener((told) => {
+  const state = { opened: 0, closed: 0, joined: undefined as Hearer | undefined };
+  const listener = new SharedListener((joined) => {
     state.opened += 1;
-    state.told = told;
+    state.joined = joined;
     return {
       close: async () => {
         state.closed += 1;
@@ -26,11 +26,11 @@ function setUp() {
 test("one connection serves all listeners, and a later one is ready at once", () => {
   const { listener, state, heard, hearer } = setUp();
   listener.join(hearer("a"));
-  state.told?.onReady();
+  state.joined?.onReady();
   const leave = listener.join(hearer("b"));
-  state.told?.onNotify("work", "7");
+  state.joined?.onNotify("work", "7");
   leave();
-  state.told?.onNotify("work", "8");
+  state.joined?.onNotify("work", "8");
   expect(heard).toEqual(["a ready", "b ready", "a work 7", "b work 7", "a work 8"]);
   expect(state.opened).toBe(1);
 });

@@ -1,8 +1,7 @@
 import { type ApiRuntime, getRuntime, onShutdown } from "@/lib/api/runtime";
 import { type JobUpdate, STREAM_EVENTS } from "@/lib/contract";
 import { inLine } from "@/lib/db";
-import { CHANNELS, changedJobs, type FeedPosition, type JobRow, summarizeJobs } from "@/lib/queue";
-import { tenantLanes } from "@/lib/tenancy/lanes";
+import { CHANNELS, changedJobs, type FeedPosition, type JobRow, summarizeJobs, tenantLanes } from "@/lib/queue";
 import type { FeedSource } from "@/web/live/feed-source";
 import { StreamHub } from "@/web/live/stream-hub";
 import { getListener } from "./listener";

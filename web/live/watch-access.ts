@@ -27,8 +27,8 @@ export type TenantOfQuery = (search: string) => string | undefined;
 export async function authorizeReader(request: RequestHead, tenantOf: TenantOfQuery): Promise<Reader> {
   const { runtime, principal, info } = await identify(request);
   const named = request.headers.get("x-tenant-id") ?? tenantOf(info.search) ?? null;
-  const place = await requireTenant(runtime, { principal, info, named }, ["jobs:read"]);
-  return { tenantId: place.tenant.id, principal, info };
+  const membership = await requireTenant(runtime, { principal, info, named }, ["jobs:read"]);
+  return { tenantId: membership.tenant.id, principal, info };
 }
 
 /** Marks a request as a background request of the page, which is not activity of its user. */

@@ -45,7 +45,7 @@ export class WorkHub {
     }
     for (const laneNo of payload.split(",").map(Number)) {
       const lane = this.known.get(laneNo);
-      if (lane) this.tell(lane);
+      if (lane) this.wakeWaiters(lane);
       else if (lane === undefined) this.unknown.add(laneNo);
     }
     if (this.unknown.size > 0 && !this.asking) void this.ask();
@@ -74,10 +74,10 @@ export class WorkHub {
     if (this.known.size > MOST_REMEMBERED) this.known.clear();
     const lanes = new Map(found.map((lane) => [lane.laneNo, lane]));
     for (const laneNo of asked) this.known.set(laneNo, lanes.get(laneNo) ?? null);
-    for (const lane of found) this.tell(lane);
+    for (const lane of found) this.wakeWaiters(lane);
   }
 
-  private tell(lane: WaitedLane): void {
+  private wakeWaiters(lane: WaitedLane): void {
     for (const waiter of this.waiters) if (waiter.wants(lane)) waiter.wake("work");
   }
 }

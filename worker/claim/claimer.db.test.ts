@@ -29,7 +29,7 @@ let polls: number;
 let claimer: Claimer | undefined;
 
 interface Setup {
-  readonly places: number;
+  readonly slots: number;
   readonly definitions?: readonly string[];
   readonly bands?: ReadonlySet<number>;
   /** Keys of the commands on this worker's disk; by default all of them. */
@@ -38,19 +38,19 @@ interface Setup {
 }
 
 /** Starts a claimer with this many slots. Claimed jobs keep their slots until the test ends them. */
-async function startClaimer({ places, definitions, bands, commands, db = make.worker }: Setup) {
+async function startClaimer({ slots, definitions, bands, commands, db = make.worker }: Setup) {
   const wanted = { queues: undefined, definitions, bands };
   const served = await Supported.read(make.worker, wanted, {
     hasHandler: () => false,
     hasCommand: (key) => commands?.includes(key) ?? true,
   });
-  const room = { places };
+  const capacity = { slots };
   claimer = new Claimer({
     db,
     log,
     workerId: "the-claimer",
     random: () => 0.5,
-    room: () => ({ free: Math.max(0, room.places - claimed.length), ahead: 0 }),
+    capacity: () => ({ free: Math.max(0, capacity.slots - claimed.length), ahead: 0 }),
     isQuick: () => false,
     served: () => served,
     numbers: { numbers: () => 1, lost: () => undefined },
@@ -60,7 +60,7 @@ async function startClaimer({ places, definitions, bands, commands, db = make.wo
     },
   });
   claimer.start();
-  return { claimer, room };
+  return { claimer, capacity };
 }
 
 async function enqueue(scope: TenantScope, count: number, job: Parameters<typeof make.job>[1] = {}): Promise<string[]> {
@@ -95,7 +95,7 @@ describe("a claimer", () => {
     const [busy, quiet] = [await make.tenant(), await make.tenant()];
     await enqueue(busy, 20);
     await enqueue(quiet, 2);
-    await startClaimer({ places: 4 });
+    await startClaimer({ slots: 4 });
     await waitFor(() => claimed.length === 4);
     expect([claimedOf(busy), claimedOf(quiet)]).toEqual([2, 2]);
   });
@@ -103,18 +103,18 @@ describe("a claimer", () => {
   test("gives all its slots to one tenant when no other has jobs", async () => {
     const alone = await make.tenant();
     await enqueue(alone, 7);
-    await startClaimer({ places: 5 });
+    await startClaimer({ slots: 5 });
     await waitFor(() => claimed.length === 5);
   });
 
   test("holds no more jobs than slots, and fills a slot as soon as it is free", async () => {
     const scope = await make.tenant();
     await enqueue(scope, 6);
-    const { claimer, room } = await startClaimer({ places: 3 });
+    const { claimer, capacity } = await startClaimer({ slots: 3 });
     await waitFor(() => claimed.length === 3);
     await nextPolls(1);
     expect(claimed).toHaveLength(3);
-    room.places += 1;
+    capacity.slots += 1;
     const before = polls;
     claimer.freed();
     await waitFor(() => claimed.length === 4);
@@ -123,7 +123,7 @@ describe("a claimer", () => {
 
   test("claims at once when a notification names a lane, also an unknown one", async () => {
     const scope = await make.tenant();
-    const { claimer } = await startClaimer({ places: 5 });
+    const { claimer } = await startClaimer({ slots: 5 });
     for (let n = 1; n <= 2; n += 1) {
       await nextPolls(1);
       const [id] = await enqueue(scope, 1);
@@ -137,7 +137,7 @@ describe("a claimer", () => {
 
   test("finds jobs by polling when no notification arrives", async () => {
     const scope = await make.tenant();
-    await startClaimer({ places: 5 });
+    await startClaimer({ slots: 5 });
     await nextPolls(1);
     await enqueue(scope, 1);
     await waitFor(() => claimed.length === 1, { withinMs: 3 * POLL_MS });
@@ -158,7 +158,7 @@ describe("a claimer", () => {
     const scope = await make.tenant();
     const hasClaimed = (count: number) => waitFor(() => claimed.length === count, { withinMs: 30_000 });
     await enqueue(scope, 1);
-    const { claimer: started } = await startClaimer({ places: 9, db: { ...make.worker, run } });
+    const { claimer: started } = await startClaimer({ slots: 9, db: { ...make.worker, run } });
     await hasClaimed(1);
     const wholeAt = performance.now();
     await enqueue(scope, 1);
@@ -190,7 +190,7 @@ describe("a claimer", () => {
     await enqueue(scope, 1, { definitionKey: other.key });
     await enqueue(scope, 1, { definitionKey: mine.key, priority: 900 });
     const [wanted] = await enqueue(scope, 1, { definitionKey: mine.key, priority: 1 });
-    await startClaimer({ places: 5, definitions: [mine.key], bands: new Set([0]) });
+    await startClaimer({ slots: 5, definitions: [mine.key], bands: new Set([0]) });
     await waitFor(() => claimed.length === 1);
     await nextPolls(2);
     expect(claimed.map(({ jobId }) => jobId)).toEqual([wanted]);
@@ -202,7 +202,7 @@ describe("a claimer", () => {
     const added = await make.definition({ command_key: "added" });
     const [unknown = ""] = await enqueue(scope, 1, { definitionKey: added.key });
     await enqueue(scope, 1, { definitionKey: old.key });
-    await startClaimer({ places: 5, commands: ["old"] });
+    await startClaimer({ slots: 5, commands: ["old"] });
     await waitFor(() => claimed.length === 1);
     await nextPolls(2);
     expect(claimed).toHaveLength(1);
@@ -215,7 +215,7 @@ describe("a claimer", () => {
     const [busy, quiet] = [await make.tenant(), await make.tenant()];
     await enqueue(busy, 20);
     await enqueue(quiet, 1);
-    const { claimer } = await startClaimer({ places: 3 });
+    const { claimer } = await startClaimer({ slots: 3 });
     await waitFor(() => claimed.length === 3);
     expect([claimedOf(busy), claimedOf(quiet)]).toEqual([2, 1]);
     await end(
@@ -233,7 +233,7 @@ describe("a claimer", () => {
     const { key } = await make.definition();
     await createLimit(make.platform, { scope: "definition", definition_key: key, max_running: 2 });
     await enqueue(scope, 6, { definitionKey: key });
-    const { claimer } = await startClaimer({ places: 5 });
+    const { claimer } = await startClaimer({ slots: 5 });
     await waitFor(() => claimed.length === 2);
     await nextPolls(1);
     expect(claimed).toHaveLength(2);
@@ -263,7 +263,7 @@ describe("a claimer", () => {
         return rows;
       },
     };
-    const started = await startClaimer({ places: 5, db });
+    const started = await startClaimer({ slots: 5, db });
     await waitFor(() => answer);
     await end(started.claimer, claimed[0]);
     const before = polls;
@@ -277,7 +277,7 @@ describe("a claimer", () => {
     const { key } = await make.definition();
     await createLimit(make.platform, { scope: "definition", definition_key: key, starts_per_second: 20, burst: 1 });
     await enqueue(scope, 10, { definitionKey: key });
-    await startClaimer({ places: 10 });
+    await startClaimer({ slots: 10 });
     await waitFor(() => claimed.length === 1);
     const before = polls;
     await waitFor(() => claimed.length === 10, { withinMs: 5 * POLL_MS });
@@ -286,7 +286,7 @@ describe("a claimer", () => {
 
   test("claims nothing after it is stopped", async () => {
     const scope = await make.tenant();
-    const { claimer } = await startClaimer({ places: 5 });
+    const { claimer } = await startClaimer({ slots: 5 });
     await nextPolls(1);
     await claimer.stop();
     const [id = ""] = await enqueue(scope, 1);

@@ -3,7 +3,7 @@
  *
  * A wake-up names lanes with ready work; a poll once a second finds what wake-ups missed. `LaneDirectory` keeps the
  * lanes that may have work, `FairShare` divides the free slots among tenants, and `UsageSharing` keeps workers fair to
- * each other. Never claims more jobs than the worker has room for, nor jobs that the worker does not support.
+ * each other. Never claims more jobs than the worker has slots for, nor jobs that the worker does not support.
  */
 
 import type { Database } from "@/lib/db";
@@ -37,7 +37,7 @@ export interface ClaimerOptions {
   readonly log: Logger;
   readonly workerId: string;
   readonly random: () => number;
-  readonly room: () => Capacity;
+  readonly capacity: () => Capacity;
   /** True if jobs of this definition may be claimed ahead. */
   readonly isQuick: (definitionId: string) => boolean;
   readonly served: () => Supported;
@@ -49,7 +49,7 @@ export interface ClaimerOptions {
   readonly onPolled: (poll: Awaited<ReturnType<typeof pollWork>>) => Promise<void> | void;
 }
 
-const hasRoom = ({ free, ahead }: Capacity): boolean => free + ahead > 0;
+const hasCapacity = ({ free, ahead }: Capacity): boolean => free + ahead > 0;
 
 /**
  * Keeps a worker's free slots filled. Claims at once when a wake-up names a lane, polls at least once a second, and
@@ -58,7 +58,7 @@ const hasRoom = ({ free, ahead }: Capacity): boolean => free + ahead > 0;
 export class Claimer {
   private readonly directory = new LaneDirectory();
   private readonly share = new FairShare();
-  private readonly places = new SlotsByTenant();
+  private readonly slotsByTenant = new SlotsByTenant();
   private readonly sharing: UsageSharing;
   private timer: NodeJS.Timeout | undefined;
   private unparkTimer: NodeJS.Timeout | undefined;
@@ -66,8 +66,8 @@ export class Claimer {
   private allWoken = false;
   /** How many times whole polls must still reach the last lane, so that every lane is read after the last `*`. */
   private rounds = 0;
-  /** Counts jobs that ended here and may have made room under a limit. */
-  private roomMade = 0;
+  /** Counts jobs that ended here and may have freed a slot under a limit. */
+  private endings = 0;
   /** When the database last answered a poll, by the monotonic clock. */
   polledAt = Number.NEGATIVE_INFINITY;
   private turning: Promise<void> | undefined;
@@ -118,13 +118,13 @@ export class Claimer {
   }
 
   private ended({ laneNo, tenantId }: ClaimedJob, seconds: number): void {
-    this.places.left(tenantId);
+    this.slotsByTenant.left(tenantId);
     const lane = this.directory.lane(laneNo);
     if (!lane) return;
     this.share.chargeSeconds(lane, seconds);
-    // The job may have made room under a limit.
+    // The job may have freed a slot under a limit.
     if (!lane.limited) return;
-    this.roomMade += 1;
+    this.endings += 1;
     this.directory.unpark();
   }
 
@@ -135,7 +135,7 @@ export class Claimer {
   }
 
   private turn(): void {
-    if (this.stopped || !(this.pollDue || hasRoom(this.options.room()))) return;
+    if (this.stopped || !(this.pollDue || hasCapacity(this.options.capacity()))) return;
     if (this.turning) {
       this.again = true;
       return;
@@ -184,28 +184,28 @@ export class Claimer {
   private async claim(): Promise<boolean> {
     const { db, workerId, onClaimed, numbers } = this.options;
     const now = performance.now();
-    const room = this.options.room();
-    const most = room.free + room.ahead;
-    const asked = most > 0 ? this.choose(room, now) : [];
+    const capacity = this.options.capacity();
+    const most = capacity.free + capacity.ahead;
+    const asked = most > 0 ? this.choose(capacity, now) : [];
     if (asked.length === 0) return false;
     const since = processClock();
-    const { roomMade } = this;
+    const { endings } = this;
     const firstNo = numbers.numbers(most);
-    const request = { workerId, lanes: asked, limit: most, startAtOnce: room.free, firstNo };
+    const request = { workerId, lanes: asked, limit: most, startAtOnce: capacity.free, firstNo };
     const { jobs, limitedLanes } = await claimFromLanes(db, request).catch((error: unknown) => {
       numbers.lost([firstNo, firstNo + most - 1]);
       throw error;
     });
-    for (const { tenantId } of jobs) this.places.took(tenantId);
+    for (const { tenantId } of jobs) this.slotsByTenant.took(tenantId);
     this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
     if (jobs.length > 0) onClaimed(jobs, since);
     const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
     this.park(limitedLanes);
-    // A job that ended during the claim may have made room that the claim did not see.
-    const hasRoomSince = roomMade !== this.roomMade;
-    if (hasRoomSince) this.directory.unpark();
+    // A job that ended during the claim may have freed a slot that the claim did not see.
+    const isFreedSince = endings !== this.endings;
+    if (isFreedSince) this.directory.unpark();
     this.sharing.tick();
-    return jobs.length > 0 || lookAgain || hasRoomSince;
+    return jobs.length > 0 || lookAgain || isFreedSince;
   }
 
   /** Picks the lanes to claim from, in order, each with its share. Only quick jobs are claimed ahead of free slots. */
@@ -216,17 +216,17 @@ export class Claimer {
     const most = free + ahead;
     let slowLeft = free;
     const mostOf = (tenantId: string): number =>
-      this.places.mostOf(tenantId, { free: most, hasOthers: this.directory.hasOthers(tenantId, now) });
+      this.slotsByTenant.mostOf(tenantId, { free: most, hasOthers: this.directory.hasOthers(tenantId, now) });
     return this.share.pick(lanes, { free: most, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
       const lane = this.directory.lane(laneNo);
       if (!lane) return [];
       const isQuick = !lane.limited && this.options.isQuick(lane.definitionId);
-      const places = isQuick ? limit : Math.min(limit, slowLeft);
-      if (!isQuick) slowLeft -= places;
-      if (places < 1) return [];
+      const slots = isQuick ? limit : Math.min(limit, slowLeft);
+      if (!isQuick) slowLeft -= slots;
+      if (slots < 1) return [];
       const from = this.directory.fromOf(laneNo, now);
       const { limited } = lane;
-      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited };
+      const request = { laneNo, limit: slots, leaseSeconds: served.leaseOf(lane), limited };
       return [from === undefined ? request : { ...request, from }];
     });
   }

@@ -21,7 +21,7 @@ interface Mark {
 export class LaneDirectory {
   private readonly active = new Map<number, KnownLane>();
   /** Lanes with work that a limit blocks. */
-  private readonly held = new Map<number, KnownLane>();
+  private readonly limited = new Map<number, KnownLane>();
   /** Lane by number. A lane's meaning never changes; its weight and limits are as of the last read. */
   private readonly described = new Map<number, KnownLane>();
   private readonly marks = new Map<number, Mark>();
@@ -88,13 +88,13 @@ export class LaneDirectory {
   /** Sets a lane aside until `unpark`, or until a wake-up or a poll names the lane. */
   parked(laneNo: number): void {
     const lane = this.described.get(laneNo);
-    if (lane) this.held.set(laneNo, lane);
+    if (lane) this.limited.set(laneNo, lane);
     this.dropped(laneNo);
   }
 
   unpark(): void {
-    for (const [laneNo, lane] of this.held) this.active.set(laneNo, lane);
-    this.held.clear();
+    for (const [laneNo, lane] of this.limited) this.active.set(laneNo, lane);
+    this.limited.clear();
   }
 
   lane(laneNo: number): KnownLane | undefined {

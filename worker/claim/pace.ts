@@ -33,7 +33,7 @@ export class Pace {
    * are slow, and from `stuck` until the next job ends: jobs claimed ahead then would only be released again every
    * second.
    */
-  ahead(places: number): number {
+  ahead(slots: number): number {
     if (this.isStuck) return 0;
     let sum = 0;
     let quick = 0;
@@ -44,6 +44,6 @@ export class Pace {
       quick += 1;
     }
     if (quick === 0) return 0;
-    return Math.min(MOST_AHEAD, Math.floor((places * AHEAD_MS) / Math.max(LEAST_MS, sum / quick)));
+    return Math.min(MOST_AHEAD, Math.floor((slots * AHEAD_MS) / Math.max(LEAST_MS, sum / quick)));
   }
 }

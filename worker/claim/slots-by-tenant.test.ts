@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { SlotsByTenant } from "./slots-by-tenant";
 
 function filled(...tenants: string[]): SlotsByTenant {
-  const places = new SlotsByTenant();
-  for (const tenant of tenants) places.took(tenant);
-  return places;
+  const slots = new SlotsByTenant();
+  for (const tenant of tenants) slots.took(tenant);
+  return slots;
 }
 
 test.each([
@@ -21,9 +21,9 @@ test.each([
 });
 
 test("a freed slot no longer counts", () => {
-  const places = filled("a", "b");
-  places.left("b");
-  expect(places.mostOf("a", { free: 1, hasOthers: true })).toBe(0);
-  places.left("a");
-  expect(places.mostOf("a", { free: 2, hasOthers: true })).toBe(1);
+  const slots = filled("a", "b");
+  slots.left("b");
+  expect(slots.mostOf("a", { free: 1, hasOthers: true })).toBe(0);
+  slots.left("a");
+  expect(slots.mostOf("a", { free: 2, hasOthers: true })).toBe(1);
 });

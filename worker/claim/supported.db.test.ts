@@ -17,6 +17,6 @@ const known = { hasHandler: () => true, hasCommand: (key: string) => key === "kn
 test("A-01 a worker supports the definitions it knows and is configured for, and never remote ones", async () => {
   const all = await Supported.read(make.worker, EVERYTHING, known);
   expect(all.definitions).toEqual(["by-command", "by-handler"]);
-  const told = { ...EVERYTHING, definitions: ["by-handler", "by-remote-worker"] };
-  expect((await Supported.read(make.worker, told, known)).definitions).toEqual(["by-handler"]);
+  const wanted = { ...EVERYTHING, definitions: ["by-handler", "by-remote-worker"] };
+  expect((await Supported.read(make.worker, wanted, known)).definitions).toEqual(["by-handler"]);
 });

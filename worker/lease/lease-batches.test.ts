@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
+import { leaseKey } from "@/lib/queue/worker";
 import { LeaseBatches, packLeases } from "./lease-batches";
-import { type HeldLease, leaseKey } from "./lease-protocol";
+import type { HeldLease } from "./lease-protocol";
 
 const HOUR_MS = 3_600_000;
 const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;

@@ -1,5 +1,5 @@
 import type { Lease } from "@/lib/queue/worker";
-import type { HeldLease, LeaseBatch, LeasePlace } from "./lease-protocol";
+import type { HeldLease, LeaseBatch, LeaseIndex } from "./lease-protocol";
 
 /** Age at which a batch is unpacked, long before the first renewal of a lease of usual length. */
 const LOOK_AFTER_MS = 2000;
@@ -22,22 +22,22 @@ interface Watching {
 export function packLeases(no: number, leases: readonly HeldLease[], now: number): LeaseBatch {
   const numbers = new Float64Array(leases.length * NUMBERS_EACH);
   let jobIds = "";
-  leases.forEach(({ jobId, leaseNo, leaseSeconds, renewForMs }, place) => {
+  leases.forEach(({ jobId, leaseNo, leaseSeconds, renewForMs }, index) => {
     jobIds += jobId;
-    numbers[place * NUMBERS_EACH] = leaseNo;
-    numbers[place * NUMBERS_EACH + 1] = leaseSeconds;
-    numbers[place * NUMBERS_EACH + 2] = renewForMs;
+    numbers[index * NUMBERS_EACH] = leaseNo;
+    numbers[index * NUMBERS_EACH + 1] = leaseSeconds;
+    numbers[index * NUMBERS_EACH + 2] = renewForMs;
   });
-  return { no, since: leases[0]?.since ?? now, heldAt: now, jobIds, numbers };
+  return { no, since: leases[0]?.since ?? now, packedAt: now, jobIds, numbers };
 }
 
-function leaseAt({ jobIds, numbers, since, heldAt }: LeaseBatch, place: number, now: number): HeldLease {
+function leaseAt({ jobIds, numbers, since, packedAt }: LeaseBatch, index: number, now: number): HeldLease {
   const length = (jobIds.length * NUMBERS_EACH) / numbers.length;
   return {
-    jobId: jobIds.slice(place * length, (place + 1) * length),
-    leaseNo: numbers[place * NUMBERS_EACH] ?? 0,
-    leaseSeconds: numbers[place * NUMBERS_EACH + 1] ?? 0,
-    renewForMs: heldAt + (numbers[place * NUMBERS_EACH + 2] ?? 0) - now,
+    jobId: jobIds.slice(index * length, (index + 1) * length),
+    leaseNo: numbers[index * NUMBERS_EACH] ?? 0,
+    leaseSeconds: numbers[index * NUMBERS_EACH + 1] ?? 0,
+    renewForMs: packedAt + (numbers[index * NUMBERS_EACH + 2] ?? 0) - now,
     since,
   };
 }
@@ -71,10 +71,10 @@ export class LeaseBatches {
     for (const [no, { batch }] of this.packed) if (batch.since <= before) this.unpack(no);
   }
 
-  limit([no, place]: LeasePlace, renewForMs: number): void {
+  limit([no, index]: LeaseIndex, renewForMs: number): void {
     this.unpack(no);
     const batch = this.open.get(no);
-    if (batch) this.watching.limit(leaseAt(batch, place, this.now()), renewForMs);
+    if (batch) this.watching.limit(leaseAt(batch, index, this.now()), renewForMs);
   }
 
   dropBatch(no: number): void {
@@ -83,20 +83,20 @@ export class LeaseBatches {
     if (!batch) return;
     this.open.delete(no);
     const now = this.now();
-    for (let place = 0; place < batch.numbers.length / NUMBERS_EACH; place += 1) {
-      this.watching.drop(leaseAt(batch, place, now));
+    for (let index = 0; index < batch.numbers.length / NUMBERS_EACH; index += 1) {
+      this.watching.drop(leaseAt(batch, index, now));
     }
   }
 
-  drop([no, place]: LeasePlace): void {
+  drop([no, index]: LeaseIndex): void {
     const kept = this.packed.get(no);
-    if (kept) kept.gone.add(place);
+    if (kept) kept.gone.add(index);
     const batch = this.open.get(no);
-    if (batch) this.watching.drop(leaseAt(batch, place, this.now()));
+    if (batch) this.watching.drop(leaseAt(batch, index, this.now()));
   }
 
   /** Watches this lease from now on, because its attempt has a process. */
-  watch([no]: LeasePlace): void {
+  watch([no]: LeaseIndex): void {
     this.unpack(no);
   }
 
@@ -107,8 +107,8 @@ export class LeaseBatches {
     this.packed.delete(no);
     this.open.set(no, batch);
     const now = this.now();
-    for (let place = 0; place < batch.numbers.length / NUMBERS_EACH; place += 1) {
-      if (!gone.has(place)) this.watching.hold(leaseAt(batch, place, now));
+    for (let index = 0; index < batch.numbers.length / NUMBERS_EACH; index += 1) {
+      if (!gone.has(index)) this.watching.hold(leaseAt(batch, index, now));
     }
   }
 }

@@ -20,7 +20,7 @@ export interface LeaseBatch {
   readonly no: number;
   readonly since: number;
   /** When `renewForMs` begins to count, by `processClock`. */
-  readonly heldAt: number;
+  readonly packedAt: number;
   /** Ids of the same length, concatenated. */
   readonly jobIds: string;
   /** For each lease: its number, its seconds and its `renewForMs`. */
@@ -28,14 +28,14 @@ export interface LeaseBatch {
 }
 
 /** A lease, identified by its batch and its index in the batch. */
-export type LeasePlace = readonly [batch: number, place: number];
+export type LeaseIndex = readonly [batch: number, index: number];
 
 export type ToThread =
   | { readonly type: "hold"; readonly batch: LeaseBatch }
-  | { readonly type: "limit"; readonly at: LeasePlace; readonly renewForMs: number }
-  /** `batches` are dropped whole, `places` one by one. */
-  | { readonly type: "drop"; readonly batches: readonly number[]; readonly places: readonly LeasePlace[] }
-  | { readonly type: "spawned"; readonly at: LeasePlace; readonly lease: Lease; readonly pid: number }
+  | { readonly type: "limit"; readonly at: LeaseIndex; readonly renewForMs: number }
+  /** `batches` are dropped whole, `leases` one by one. */
+  | { readonly type: "drop"; readonly batches: readonly number[]; readonly leases: readonly LeaseIndex[] }
+  | { readonly type: "spawned"; readonly at: LeaseIndex; readonly lease: Lease; readonly pid: number }
   | { readonly type: "here" }
   /** Sent once a second: the main thread's event loop turns. */
   | { readonly type: "heartbeat" }
@@ -60,5 +60,3 @@ export interface LeaseThreadData {
  * `performance.now()`.
  */
 export const processClock = (): number => Number(process.hrtime.bigint() / 1_000_000n);
-
-export const leaseKey = ({ jobId, leaseNo }: Lease): string => `${jobId}:${leaseNo}`;

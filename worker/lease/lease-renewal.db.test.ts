@@ -20,10 +20,10 @@ const scope = await make.tenant();
 afterAll(() => make.close());
 
 let now: number;
-let told: FromThread[];
+let posted: FromThread[];
 let killed: number[];
 /** How many messages had been sent when each process was killed. */
-let toldBefore: number[];
+let postedBefore: number[];
 let job: ClaimedJob;
 const lease = () => ({ jobId: job.jobId, leaseNo: job.leaseNo });
 
@@ -31,10 +31,10 @@ function renewalOn(db: ConstructorParameters<typeof LeaseRenewal>[0] = make.work
   const renewal = new LeaseRenewal(
     db,
     () => now,
-    (message) => told.push(message),
+    (message) => posted.push(message),
     (pid) => {
       killed.push(pid);
-      toldBefore.push(told.length);
+      postedBefore.push(posted.length);
     },
   );
   renewal.hold({ ...lease(), leaseSeconds: LEASE_SECONDS, since, renewForMs: HOUR_MS });
@@ -76,9 +76,9 @@ const age = (seconds: number) =>
 
 beforeEach(async () => {
   now = 0;
-  told = [];
+  posted = [];
   killed = [];
-  toldBefore = [];
+  postedBefore = [];
   job = await make.runningJob(scope);
 });
 
@@ -91,19 +91,19 @@ describe("renewal of leases", () => {
     await turnAt(RENEW_AT);
     expect(await leftSeconds()).toBeGreaterThan(29);
     await turnAt(GIVE_UP_AT); // the lease was renewed at 10 s, so this is not too late
-    expect([told, killed]).toEqual([[], []]);
+    expect([posted, killed]).toEqual([[], []]);
   });
 
   test("LEASE-01 of another worker's lease reports it as lost, and then its processes are killed", async () => {
     const { renewal, turnAt } = renewalOn();
     await settleAttempts(make.worker, [retried(job, 0)]);
     await turnAt(RENEW_AT);
-    expect(told).toEqual([{ type: "lost", leases: [lease()] }]);
-    expect([killed, toldBefore]).toEqual([[PID], [1]]);
+    expect(posted).toEqual([{ type: "lost", leases: [lease()] }]);
+    expect([killed, postedBefore]).toEqual([[PID], [1]]);
     renewal.spawned(lease(), PID + 1);
     expect(killed).toEqual([PID, PID + 1]);
     await turnAt(RENEW_AT * 2);
-    expect(told).toHaveLength(1);
+    expect(posted).toHaveLength(1);
   });
 
   test("stops when the main thread has no heartbeat, and the work is stopped", async () => {
@@ -112,7 +112,7 @@ describe("renewal of leases", () => {
     await silentTurnAt(RENEW_AT);
     expect(await leftSeconds()).toBeLessThan(20);
     await silentTurnAt(GIVE_UP_AT);
-    expect([told.map(({ type }) => type), killed]).toEqual([["lost"], [PID]]);
+    expect([posted.map(({ type }) => type), killed]).toEqual([["lost"], [PID]]);
   });
 
   test("succeeds after the expiry as long as the job is not rescued", async () => {
@@ -120,16 +120,16 @@ describe("renewal of leases", () => {
     await age(LEASE_SECONDS + 5);
     await turnAt(RENEW_AT);
     expect(await leftSeconds()).toBeGreaterThan(29);
-    expect(told).toEqual([]);
+    expect(posted).toEqual([]);
   });
 
   test("while the database is down, work continues until a sixth of the lease is left", async () => {
     const { turnAt } = renewalOn(away);
     await turnAt(RENEW_AT);
     await turnAt(GIVE_UP_AT - 1);
-    expect([told, killed]).toEqual([[], []]);
+    expect([posted, killed]).toEqual([[], []]);
     await turnAt(GIVE_UP_AT);
-    expect(told).toEqual([{ type: "lost", leases: [lease()] }]);
+    expect(posted).toEqual([{ type: "lost", leases: [lease()] }]);
     expect(killed).toEqual([PID]);
   });
 
@@ -139,7 +139,7 @@ describe("renewal of leases", () => {
     await turnAt(GIVE_UP_AT - 1);
     expect(killed).toEqual([]);
     await turnAt(GIVE_UP_AT);
-    expect(told).toEqual([{ type: "lost", leases: [lease()] }]);
+    expect(posted).toEqual([{ type: "lost", leases: [lease()] }]);
     expect(killed).toEqual([PID]);
   });
 
@@ -180,7 +180,7 @@ describe("renewal of leases", () => {
     await other.query("begin");
     await other.query("select 1 from app.live_jobs where job_id = $1 for update", [job.jobId]);
     await turnAt(RENEW_AT);
-    expect(told).toEqual([]);
+    expect(posted).toEqual([]);
     await other.query("rollback");
     await other.end();
     await age(15);
@@ -192,7 +192,7 @@ describe("renewal of leases", () => {
     const { turnAt } = renewalOn();
     await cancelJob(make.web, scope, job.jobId);
     await turnAt(RENEW_AT);
-    expect(told).toEqual([{ type: "cancel", leases: [lease()] }]);
+    expect(posted).toEqual([{ type: "cancel", leases: [lease()] }]);
     expect(killed).toEqual([]);
     expect(await leftSeconds()).toBeGreaterThan(29);
   });
@@ -211,7 +211,7 @@ describe("renewal of leases", () => {
     const { renewal, turnAt } = renewalOn();
     renewal.drop(lease());
     await turnAt(GIVE_UP_AT);
-    expect([told, killed]).toEqual([[], []]);
+    expect([posted, killed]).toEqual([[], []]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Database } from "@/lib/db";
 import { hasFailpoints } from "@/lib/env/test-build";
-import { extendLeases, type Lease, warmUpRenewal } from "@/lib/queue/worker";
-import { type FromThread, type HeldLease, leaseKey } from "./lease-protocol";
+import { extendLeases, type Lease, leaseKey, warmUpRenewal } from "@/lib/queue/worker";
+import type { FromThread, HeldLease } from "./lease-protocol";
 
 /** Share of a lease's time after which it is renewed, so that two renewals may fail. */
 const RENEW_AFTER = 1 / 3;
@@ -29,7 +29,7 @@ export class LeaseRenewal {
   constructor(
     private readonly db: Pick<Database, "run" | "orm" | "stats">,
     private readonly now: () => number,
-    private readonly tell: (message: FromThread) => void,
+    private readonly post: (message: FromThread) => void,
     private readonly killGroup: (pid: number) => void,
   ) {}
 
@@ -86,7 +86,7 @@ export class LeaseRenewal {
     for (const tracked of due) if (renewed.has(tracked.jobId)) prolong(tracked, sentAt);
     const cancel = new Set(answer.cancelRequested);
     const canceled = due.filter(({ jobId }) => cancel.has(jobId));
-    if (canceled.length > 0) this.tell({ type: "cancel", leases: canceled.map(plain) });
+    if (canceled.length > 0) this.post({ type: "cancel", leases: canceled.map(plain) });
     const lost = new Set(answer.lost);
     this.lose(due.filter(({ jobId }) => lost.has(jobId)));
   }
@@ -106,7 +106,7 @@ export class LeaseRenewal {
   private lose(lost: readonly Tracked[]): void {
     const still = lost.filter((one) => this.leases.delete(leaseKey(one)));
     // Sent before the kill: otherwise the end of a killed process could be taken for a failure of its own.
-    if (still.length > 0) this.tell({ type: "lost", leases: still.map(plain) });
+    if (still.length > 0) this.post({ type: "lost", leases: still.map(plain) });
     for (const { pids } of still) for (const pid of pids) this.killGroup(pid);
   }
 }

@@ -35,11 +35,11 @@ const main = new MainWatch({
     endBlockedProcess();
   },
 });
-const tell = (message: FromThread) => {
+const post = (message: FromThread) => {
   port.postMessage(message);
   if (message.type === "lost") main.leaseLost();
 };
-const renewal = new LeaseRenewal(db, processClock, tell, killGroup);
+const renewal = new LeaseRenewal(db, processClock, post, killGroup);
 
 const batches = new LeaseBatches(renewal, processClock);
 const pulse = new MainPulse();
@@ -59,7 +59,7 @@ port.on("message", (message: ToThread) => {
       return batches.limit(message.at, message.renewForMs);
     case "drop":
       for (const no of message.batches) batches.dropBatch(no);
-      for (const at of message.places) batches.drop(at);
+      for (const at of message.leases) batches.drop(at);
       return;
     case "spawned":
       batches.watch(message.at);

@@ -14,7 +14,7 @@ import { packLeases } from "./lease-batches";
 import {
   type FromThread,
   type HeldLease,
-  type LeasePlace,
+  type LeaseIndex,
   type LeaseThreadData,
   processClock,
   type ToThread,
@@ -36,7 +36,7 @@ export interface WatchedLease extends HeldLease {
 
 export interface KeptLease {
   readonly batch: Batch;
-  readonly place: number;
+  readonly index: number;
 }
 
 interface Batch {
@@ -47,7 +47,7 @@ interface Batch {
   /** How many leases are left. */
   left: number;
   /** Indexes of dropped leases that were not sent to the thread yet. */
-  untold: number[];
+  unsent: number[];
 }
 
 const DROP_MS = 50;
@@ -90,26 +90,26 @@ export class Leases {
    * Keeps the leases of one claim alive until they are dropped. Calls `onEvent` when a lease is lost or its job is
    * canceled.
    */
-  hold<L extends WatchedLease>(held: readonly L[], onEvent: (lease: L, event: LeaseEvent) => void): void {
-    if (held.length === 0) return;
+  hold<L extends WatchedLease>(leases: readonly L[], onEvent: (lease: L, event: LeaseEvent) => void): void {
+    if (leases.length === 0) return;
     this.lastBatch += 1;
     const batch: Batch = {
       no: this.lastBatch,
-      leases: [...held],
+      leases: [...leases],
       onEvent: onEvent as Batch["onEvent"],
-      left: held.length,
-      untold: [],
+      left: leases.length,
+      unsent: [],
     };
-    held.forEach((lease, place) => {
-      lease.kept = { batch, place };
+    leases.forEach((lease, index) => {
+      lease.kept = { batch, index };
     });
     this.batches.add(batch);
-    this.send({ type: "hold", batch: packLeases(batch.no, held, processClock()) });
+    this.send({ type: "hold", batch: packLeases(batch.no, leases, processClock()) });
   }
 
   /** Ends the renewals of a lease after this time: by then its attempt has ended or is hopelessly stuck. */
   limit({ kept }: WatchedLease, renewForMs: number): void {
-    if (kept) this.send({ type: "limit", at: placeOf(kept), renewForMs });
+    if (kept) this.send({ type: "limit", at: indexOf(kept), renewForMs });
   }
 
   /** Stops renewing a lease. Drops are sent in batches, some milliseconds later; one more renewal does no harm. */
@@ -117,10 +117,10 @@ export class Leases {
     const { kept } = lease;
     if (!kept) return;
     lease.kept = undefined;
-    const { batch, place } = kept;
-    batch.leases[place] = undefined;
+    const { batch, index } = kept;
+    batch.leases[index] = undefined;
     batch.left -= 1;
-    batch.untold.push(place);
+    batch.unsent.push(index);
     if (batch.left === 0) this.batches.delete(batch);
     this.changed.add(batch);
     this.dropTimer ??= setTimeout(() => this.sendDropped(), DROP_MS);
@@ -130,7 +130,7 @@ export class Leases {
    * Registers a process group: the lease thread kills it when the lease is lost, even if the main thread is blocked.
    */
   spawned({ jobId, leaseNo, kept }: WatchedLease, pid: number): void {
-    const at: LeasePlace = kept ? placeOf(kept) : [0, 0];
+    const at: LeaseIndex = kept ? indexOf(kept) : [0, 0];
     this.send({ type: "spawned", at, lease: { jobId, leaseNo }, pid });
   }
 
@@ -146,14 +146,14 @@ export class Leases {
     this.dropTimer = undefined;
     if (this.changed.size === 0) return;
     const batches: number[] = [];
-    const places: LeasePlace[] = [];
-    for (const { no, left, untold } of this.changed) {
+    const leases: LeaseIndex[] = [];
+    for (const { no, left, unsent } of this.changed) {
       if (left === 0) batches.push(no);
-      else for (const place of untold) places.push([no, place]);
+      else for (const index of unsent) leases.push([no, index]);
     }
-    for (const batch of this.changed) batch.untold = [];
+    for (const batch of this.changed) batch.unsent = [];
     this.changed.clear();
-    this.send({ type: "drop", batches, places });
+    this.send({ type: "drop", batches, leases });
   }
 
   private send(message: ToThread): void {
@@ -163,11 +163,11 @@ export class Leases {
   private hear(message: FromThread): void {
     if (message.type === "ready") this.onReady();
     else if (message.type === "are-you-there") this.send({ type: "here" });
-    else for (const lease of message.leases) this.tell(lease, message.type);
+    else for (const lease of message.leases) this.publish(lease, message.type);
   }
 
   // Events are so rare that a scan is cheaper than an index of all leases.
-  private tell({ jobId, leaseNo }: Lease, event: LeaseEvent): void {
+  private publish({ jobId, leaseNo }: Lease, event: LeaseEvent): void {
     for (const { leases, onEvent } of this.batches) {
       const lease = leases.find((one) => one?.jobId === jobId && one.leaseNo === leaseNo);
       if (lease) onEvent(lease, event);
@@ -175,4 +175,4 @@ export class Leases {
   }
 }
 
-const placeOf = ({ batch, place }: KeptLease): LeasePlace => [batch.no, place];
+const indexOf = ({ batch, index }: KeptLease): LeaseIndex => [batch.no, index];

@@ -2,25 +2,25 @@ import { expect, test } from "vitest";
 import { MainPulse, MainWatch } from "./main-watch";
 
 function watch() {
-  const told: string[] = [];
-  const one = new MainWatch({ ask: () => told.push("asked"), onSilent: () => told.push("silent") });
+  const calls: string[] = [];
+  const one = new MainWatch({ ask: () => calls.push("asked"), onSilent: () => calls.push("silent") });
   const turns = (count: number) => {
     for (let n = 0; n < count; n += 1) one.turn();
   };
-  return { one, told, turns };
+  return { one, calls, turns };
 }
 
 test("LEASE-01 a main thread that does not answer for thirty turns after a lost lease is reported once", () => {
-  const { one, told, turns } = watch();
+  const { one, calls, turns } = watch();
   one.leaseLost();
   turns(29);
-  expect(told).toEqual(["asked"]);
+  expect(calls).toEqual(["asked"]);
   turns(100);
-  expect(told).toEqual(["asked", "silent"]);
+  expect(calls).toEqual(["asked", "silent"]);
 });
 
 test("a main thread that answers is not reported, and is asked again after the next lost lease", () => {
-  const { one, told, turns } = watch();
+  const { one, calls, turns } = watch();
   one.leaseLost();
   one.leaseLost();
   turns(20);
@@ -29,13 +29,13 @@ test("a main thread that answers is not reported, and is asked again after the n
   one.leaseLost();
   turns(29);
   one.answered();
-  expect(told).toEqual(["asked", "asked"]);
+  expect(calls).toEqual(["asked", "asked"]);
 });
 
 test("without a lost lease the main thread is not asked", () => {
-  const { told, turns } = watch();
+  const { calls, turns } = watch();
   turns(1000);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
 test("a main thread without a heartbeat for five minutes keeps no leases until its next heartbeat", () => {

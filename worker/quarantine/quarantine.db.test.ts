@@ -9,7 +9,7 @@ import { cancelJob, getJob, rescueExpiredLeases, startAttempts } from "@/lib/que
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { processClock } from "../lease/lease-protocol";
-import type { Runner } from "../run/runner";
+import type { JobRunner } from "../run/runner";
 import { noNotice, runnerStage } from "../run/runner.fixture";
 import { Quarantine } from "./quarantine";
 import { QuarantineProcess } from "./quarantine-process";
@@ -17,7 +17,7 @@ import { QuarantineProcess } from "./quarantine-process";
 const WITHIN = { withinMs: 30_000 };
 const database = await testDatabase();
 const stage = await runnerStage(database);
-const { make, scope, underWay, tell, claimAgain } = stage;
+const { make, scope, underWay, leaseEvents, claimAgain } = stage;
 const folder = mkdtempSync(path.join(tmpdir(), "leasehold-quarantine-"));
 chmodSync(folder, 0o755); // if PostgreSQL's user cannot enter the folder, the data goes elsewhere
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
@@ -26,7 +26,7 @@ const installation = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: databa
 const secrets = { values: processSecrets("worker", installation).values, files: [] };
 const options = { log, program, memoryMb: 0, maxTimeoutSeconds: 3600, secrets };
 const quarantine = new Quarantine(options);
-let runner: Runner;
+let runner: JobRunner;
 
 beforeAll(async () => {
   vi.stubEnv("LEASEHOLD_HOME", path.join(folder, "home"));
@@ -140,7 +140,7 @@ describe("the handler of a job whose run has lost a lease runs in its own proces
     runner.take([job], processClock());
     await waitFor(() => existsSync(file), WITHIN);
     await loseLease(job.jobId);
-    tell.get(job.leaseNo)?.("lost");
+    leaseEvents.get(job.leaseNo)?.("lost");
     await waitFor(() => runner.count === 0);
     expect(await stage.statuses(job.jobId)).toEqual(["worker_lost", "worker_lost"]);
   });

@@ -72,27 +72,27 @@ async function setUp() {
 type Parts = Awaited<ReturnType<typeof setUp>>;
 
 async function run(parts: Parts, { job, isNoted }: Extract<ToQuarantine, { type: "run" }>): Promise<void> {
-  const held = new JobInFlight(job, performance.now(), 0, 0);
-  if (isNoted) held.beganAt = performance.now();
-  running = held;
-  if (!process.connected) held.stop("shutdown");
+  const inFlight = new JobInFlight(job, performance.now(), 0, 0);
+  if (isNoted) inFlight.beganAt = performance.now();
+  running = inFlight;
+  if (!process.connected) inFlight.stop("shutdown");
   const { worker, tools } = parts;
   // The worker has just read the definition, so a failure here means that the database is unavailable.
   const definition = await definitions.of(worker, job).catch(() => null);
   const execution: Execution = definition
-    ? await executeAttempt(held, definition, {
+    ? await executeAttempt(inFlight, definition, {
         db: worker,
         log: parts.log,
         leases: { spawned: (_attempt, pid) => send({ type: "spawned", pid }) },
         tools,
         logMaxBytes: parts.env.logMaxBytes,
-        onLost: () => held.stop("lease-lost"),
+        onLost: () => inFlight.stop("lease-lost"),
       })
     : { outcome: { kind: "released" }, output: EMPTY_OUTPUT };
   running = undefined;
   isAsked = false;
   if (process.connected) return send({ type: "ended", execution });
-  const { beganAt } = held;
+  const { beganAt } = inFlight;
   const end = definition && (await endOf({ db: worker, tools, claimed: job, definition, random, beganAt }, execution));
   if (end) await new Settler(worker, parts.log, random).add(end, job.laneNo);
   process.exit(0);

@@ -57,15 +57,15 @@ export class AttemptOutputWriter {
 
   write(line: Line): void {
     const size = sizeOf(line);
-    const room = this.options.mostBytes - this.bytes;
-    if (room <= 0 || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
+    const free = this.options.mostBytes - this.bytes;
+    if (free <= 0 || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
       this.dropped[line.stream] += size;
       return;
     }
     this.bytes += size;
-    this.waiting += Math.min(size, room);
-    if (size <= room) this.keep(line);
-    else this.keepBeginning(line, { size, room });
+    this.waiting += Math.min(size, free);
+    if (size <= free) this.keep(line);
+    else this.keepBeginning(line, { size, free });
     this.schedule();
   }
 
@@ -83,10 +83,10 @@ export class AttemptOutputWriter {
     } else this.lines.push(line);
   }
 
-  private keepBeginning(line: Line, { size, room }: { readonly size: number; readonly room: number }): void {
+  private keepBeginning(line: Line, { size, free }: { readonly size: number; readonly free: number }): void {
     const { context: _tooMuch, ...plain } = line;
     // Stream decoding omits a character that the cut splits.
-    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, room), { stream: true });
+    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, free), { stream: true });
     this.keep({ ...plain, body });
     this.dropped[line.stream] += size - Buffer.byteLength(body);
     this.lines.push({ stream: "log", level: "warn", body: "The log of this attempt is full." });
@@ -109,12 +109,12 @@ export class AttemptOutputWriter {
     clearTimeout(this.timer);
     this.ending = true;
     this.pid = undefined;
-    this.tellDropped();
+    this.logDropped();
     await withDeadline(this.flushRest(), LAST_FLUSH_MS);
     this.over = true;
   }
 
-  private tellDropped(): void {
+  private logDropped(): void {
     const bytes = Object.values(this.dropped).reduce((sum, one) => sum + one, 0);
     if (bytes === 0) return;
     const body = `${bytes} bytes of output are not in the log, because it was full.`;
@@ -149,15 +149,15 @@ export class AttemptOutputWriter {
     const { progress, pid } = this;
     if (this.over || (this.unsent.length === 0 && !progress && pid === undefined)) return;
     try {
-      let held = pid === undefined || (await recordProcess(db, lease, pid));
+      let isLeased = pid === undefined || (await recordProcess(db, lease, pid));
       if (this.pid === pid) this.pid = undefined;
-      while (held && this.unsent.length > 0) {
+      while (isLeased && this.unsent.length > 0) {
         const part = this.unsent.slice(0, CHUNKS_AT_ONCE);
-        held = await appendLogs(db, lease, part);
+        isLeased = await appendLogs(db, lease, part);
         this.waiting -= totalOf(part);
-        this.unsent = held ? this.unsent.slice(part.length) : [];
+        this.unsent = isLeased ? this.unsent.slice(part.length) : [];
       }
-      const kept = held && progress ? await reportProgress(db, lease, progress) : held;
+      const kept = isLeased && progress ? await reportProgress(db, lease, progress) : isLeased;
       if (this.progress === progress) this.progress = undefined;
       if (kept) notifyChanges(db, [laneNo]);
       else onLost();

@@ -52,10 +52,10 @@ async function take(count: number, expiresAt?: Date): Promise<JobInFlight[]> {
 /** The first start registers the worker's marks with the database; some time later, marks are used. */
 async function opened(): Promise<void> {
   await waitFor(async () => {
-    const [held] = await take(1);
+    const [inFlight] = await take(1);
     asked.length = 0;
-    const begun = held && (await starts.begin(held));
-    if (held) starts.ended(held, true);
+    const begun = inFlight && (await starts.begin(inFlight));
+    if (inFlight) starts.ended(inFlight, true);
     return begun === "begun" && asked[0] === "mark_begun";
   });
   await database.query("delete from app.live_jobs");
@@ -69,7 +69,7 @@ const lapse = (jobs: readonly JobInFlight[]) =>
 const rescue = () => rescueExpiredLeases(make.scheduler, { limit: 1000, random: () => 0 });
 const spent = (all: readonly { readonly job: ClaimedJob }[]) =>
   Promise.all(all.map(async ({ job }) => (await getJob(make.web, scope, job.jobId))?.attempt_count));
-const beginAll = (all: readonly JobInFlight[]) => Promise.all(all.map((held) => starts.begin(held)));
+const beginAll = (all: readonly JobInFlight[]) => Promise.all(all.map((inFlight) => starts.begin(inFlight)));
 
 beforeEach(async () => {
   await database.query("delete from app.live_jobs");
@@ -84,20 +84,20 @@ beforeEach(async () => {
 describe("begin marks of jobs claimed ahead", () => {
   test("cover many jobs at once; after a kill, jobs that had not begun spent nothing, in any order", async () => {
     await opened();
-    const held = await take(9);
-    const [, b, , d, e] = held;
+    const inFlight = await take(9);
+    const [, b, , d, e] = inFlight;
     if (!b || !d || !e) throw new Error("there are nine");
     expect(await beginAll([e, b, d])).toEqual(["begun", "begun", "begun"]);
     expect(asked).toEqual(["mark_begun"]);
-    await lapse(held);
+    await lapse(inFlight);
     await rescue();
-    expect(await spent(held)).toEqual([0, 1, 0, 1, 1, 0, 0, 0, 0]);
+    expect(await spent(inFlight)).toEqual([0, 1, 0, 1, 1, 0, 0, 0, 0]);
   });
 
   test("are stored one by one while the database does not know this worker", async () => {
     await database.query("delete from app.job_workers");
-    const held = await take(3);
-    expect(await beginAll(held)).toEqual(["begun", "begun", "begun"]);
+    const inFlight = await take(3);
+    expect(await beginAll(inFlight)).toEqual(["begun", "begun", "begun"]);
     expect(asked.filter((name) => name !== "open_marks")).toEqual(["start_attempts"]);
   });
 
@@ -117,8 +117,8 @@ describe("begin marks of jobs claimed ahead", () => {
 
   test("never cover jobs held when leases were taken again; they cover jobs claimed later", async () => {
     await opened();
-    const held = await take(3);
-    const [lost, first, second] = held;
+    const inFlight = await take(3);
+    const [lost, first, second] = inFlight;
     if (!lost || !first || !second) throw new Error("there are three");
     await lapse([lost]);
     await rescue();
@@ -141,10 +141,10 @@ describe("begin marks of jobs claimed ahead", () => {
     const firstNo = starts.numbers(2);
     const unheard = await claimJobs(make.worker, { workerId: WORKER, lanes: lanesAsked, limit: 2, firstNo });
     starts.lost([firstNo, firstNo + 1]);
-    const held = await take(1);
-    expect(await beginAll(held)).toEqual(["begun"]);
+    const inFlight = await take(1);
+    expect(await beginAll(inFlight)).toEqual(["begun"]);
     expect(asked).toEqual(["mark_begun"]);
-    const all = [...unheard.map((job) => ({ job })), ...held];
+    const all = [...unheard.map((job) => ({ job })), ...inFlight];
     await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
     await rescue();
     expect(await spent(all)).toEqual([0, 0, 1]);
@@ -197,8 +197,8 @@ describe("begin marks of jobs claimed ahead", () => {
 
   test("are left to the database for jobs that may have expired, which it decides by its own clock", async () => {
     await opened();
-    const held = await take(3, new Date(Date.now() + 3_600_000));
-    const [past, near, far] = held;
+    const inFlight = await take(3, new Date(Date.now() + 3_600_000));
+    const [past, near, far] = inFlight;
     if (!past || !near || !far) throw new Error("there are three");
     const soon = ({ job, takenAt, since }: JobInFlight) =>
       new JobInFlight({ ...job, expiresInMs: 0 }, takenAt, since, 60_000);
@@ -209,9 +209,9 @@ describe("begin marks of jobs claimed ahead", () => {
 
   test("appear in the rows of long attempts", async () => {
     await opened();
-    const held = await take(2);
-    await beginAll(held);
-    const [short, long] = held;
+    const inFlight = await take(2);
+    await beginAll(inFlight);
+    const [short, long] = inFlight;
     if (!short || !long) throw new Error("there are two");
     starts.ended(short, true);
     await waitFor(async () => {

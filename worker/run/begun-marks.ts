@@ -70,26 +70,26 @@ export class BegunMarks {
   /** Records jobs that a claim returned. */
   took(taken: readonly JobInFlight[]): void {
     const numbered = taken.filter(({ job }) => job.claimNo !== null && !job.started).sort((a, b) => noOf(a) - noOf(b));
-    for (const held of numbered) this.waiting.add(held);
+    for (const inFlight of numbered) this.waiting.add(inFlight);
     const last = numbered.at(-1);
     if (last) this.highest = Math.max(this.highest, noOf(last));
   }
 
   /** Records that a job has left the worker. `isRecorded` means the database has its end, or the lease was lost. */
-  ended(held: JobInFlight, isRecorded: boolean): void {
-    this.noted.delete(held);
-    if (this.waiting.delete(held) && !isRecorded) this.lost([noOf(held), noOf(held)]);
+  ended(inFlight: JobInFlight, isRecorded: boolean): void {
+    this.noted.delete(inFlight);
+    if (this.waiting.delete(inFlight) && !isRecorded) this.lost([noOf(inFlight), noOf(inFlight)]);
   }
 
   /** Marks an attempt as begun, unless its lease is lost or the database's clock has passed the job's expires_at. */
-  begin(held: JobInFlight): Promise<Begun> {
-    return this.batcher.add(held);
+  begin(inFlight: JobInFlight): Promise<Begun> {
+    return this.batcher.add(inFlight);
   }
 
   private async send(batch: readonly JobInFlight[]): Promise<Begun[]> {
-    const numbered = batch.filter((held) => this.mayNote(held));
+    const numbered = batch.filter((inFlight) => this.mayNote(inFlight));
     const isNoted = numbered.length > 0 && (await this.note(new Set(numbered)));
-    const single = isNoted ? batch.filter((held) => held.beganAt === undefined) : batch;
+    const single = isNoted ? batch.filter((inFlight) => inFlight.beganAt === undefined) : batch;
     const marked = single.length === 0 ? undefined : await this.mark(single);
     const answers = batch.map((one): Begun => {
       if (one.beganAt !== undefined || marked?.begun.has(one.jobId)) return "begun";
@@ -99,10 +99,10 @@ export class BegunMarks {
     return answers;
   }
 
-  private mayNote(held: JobInFlight): boolean {
+  private mayNote(inFlight: JobInFlight): boolean {
     // The database has to check a job that may have expired.
-    if (held.job.claimNo === null || held.job.started || !held.isInTime()) return false;
-    if (this.known) return held.since > this.known.since && this.unheard.length <= MOST_UNHEARD;
+    if (inFlight.job.claimNo === null || inFlight.job.started || !inFlight.isInTime()) return false;
+    if (this.known) return inFlight.since > this.known.since && this.unheard.length <= MOST_UNHEARD;
     void this.open();
     return false;
   }
@@ -124,12 +124,12 @@ export class BegunMarks {
       return false;
     }
     const now = performance.now();
-    for (const held of batch) {
+    for (const inFlight of batch) {
       // The mark took so long that the job may have expired: it is marked singly, or refused.
-      if (!held.isInTime()) continue;
-      held.beganAt = now;
-      this.waiting.delete(held);
-      this.noted.add(held);
+      if (!inFlight.isInTime()) continue;
+      inFlight.beganAt = now;
+      this.waiting.delete(inFlight);
+      this.noted.add(inFlight);
     }
     this.timer ??= setTimeout(() => void this.markLong(), LOOK_FOR_LONG_MS).unref();
     return true;
@@ -145,9 +145,9 @@ export class BegunMarks {
 
   private rangesWithout(batch: ReadonlySet<JobInFlight>): Numbers[] {
     const ranges: [number, number][] = [];
-    for (const held of this.waiting) {
-      if (batch.has(held)) continue;
-      const no = noOf(held);
+    for (const inFlight of this.waiting) {
+      if (batch.has(inFlight)) continue;
+      const no = noOf(inFlight);
       const last = ranges.at(-1);
       if (last && last[1] === no - 1) last[1] = no;
       else ranges.push([no, no]);
@@ -171,11 +171,11 @@ export class BegunMarks {
   private async markLong(): Promise<void> {
     const before = performance.now() - LONG_MS;
     const long: JobInFlight[] = [];
-    for (const held of this.noted) {
-      if ((held.beganAt ?? 0) > before) break;
-      long.push(held);
+    for (const inFlight of this.noted) {
+      if ((inFlight.beganAt ?? 0) > before) break;
+      long.push(inFlight);
     }
-    for (const held of long) this.noted.delete(held);
+    for (const inFlight of long) this.noted.delete(inFlight);
     const leases = long.map(({ job, beganAt }) => ({ ...job, beganAt }));
     // Only shows when an attempt began; the mark already records that it has.
     if (leases.length > 0) await startAttempts(this.options.db, leases).catch(() => undefined);

@@ -12,7 +12,7 @@ import { waitFor } from "@/lib/testing/processes";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { processClock } from "../lease/lease-protocol";
 import { Settler } from "../settle/settler";
-import { Runner } from "./runner";
+import { JobRunner } from "./runner";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -29,7 +29,7 @@ const stream = { write: (line: string) => void logged.push(JSON.parse(line)) };
 const log = createLogger({ process: "worker", level: "error", format: "json", stream });
 const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
 const handlers = new Map<string, JobHandler>();
-const runner = new Runner({
+const runner = new JobRunner({
   workerId: "the-runner",
   db: make.worker,
   log,
@@ -37,7 +37,7 @@ const runner = new Runner({
   settler: new Settler(make.worker, log, () => 0.5),
   tools: { worker: make.worker, web: make.web, registry, handlers, providerRoots: [], maxTimeoutSeconds: 3600 },
   logMaxBytes: 1000,
-  places: 10,
+  slots: 10,
   random: () => 0.5,
   onFree: () => undefined,
 });
@@ -161,10 +161,16 @@ test("Z-05 a handler publishes an event once per run, with the job's correlation
     "select name, data, source, correlation_id, depth, caused_by_job_id from app.events where tenant_id = $1 order by id",
     [scope.tenantId],
   );
-  const told = { name: "thing.made", source: "job", correlation_id: "the chain", depth: 0, caused_by_job_id: jobId };
+  const published = {
+    name: "thing.made",
+    source: "job",
+    correlation_id: "the chain",
+    depth: 0,
+    caused_by_job_id: jobId,
+  };
   expect(rows).toEqual([
-    { ...told, data: { n: 1 } },
-    { ...told, data: {} },
+    { ...published, data: { n: 1 } },
+    { ...published, data: {} },
   ]);
 });
 

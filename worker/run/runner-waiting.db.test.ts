@@ -4,11 +4,11 @@ import { type ClaimedJob, cancelJob, getJob } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { processClock } from "../lease/lease-protocol";
-import type { Runner } from "./runner";
+import type { JobRunner } from "./runner";
 import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
 
 const stage = await runnerStage(await testDatabase());
-const { make, scope, underWay, tell, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
+const { make, scope, underWay, leaseEvents, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
 afterAll(stage.close);
 
 test("a runner with stuck slots claims ahead once, not again each second after releasing those jobs", async () => {
@@ -22,17 +22,17 @@ test("a runner with stuck slots claims ahead once, not again each second after r
     await waitFor(() => runner.count === 0);
   }
   runner.take([await claimed(), await claimed()], processClock());
-  expect(runner.room().ahead).toBeGreaterThan(0);
+  expect(runner.capacity().ahead).toBeGreaterThan(0);
   await waitFor(() => runner.count === 1);
-  expect(runner.room()).toEqual({ free: 0, ahead: 0 });
+  expect(runner.capacity()).toEqual({ free: 0, ahead: 0 });
   underWay.at(-1)?.end();
   await waitFor(() => runner.count === 0);
-  expect(runner.room().free).toBe(1);
+  expect(runner.capacity().free).toBe(1);
 });
 
 describe("a runner with more jobs than slots", () => {
   let jobs: ClaimedJob[];
-  let runner: Runner;
+  let runner: JobRunner;
   beforeEach(async () => {
     stage.reset();
     runner = runnerOn(make.worker, 1);
@@ -41,8 +41,8 @@ describe("a runner with more jobs than slots", () => {
     await waitFor(() => underWay.length === 1);
   });
 
-  test("runs the next job when a slot is free, and has no room before", async () => {
-    expect([runner.count, runner.running, runner.room()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
+  test("runs the next job when a slot is free, and has no capacity before", async () => {
+    expect([runner.count, runner.running, runner.capacity()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
     underWay[0]?.end();
     await waitFor(() => underWay.length === 2);
     underWay[1]?.end();
@@ -99,7 +99,7 @@ describe("a runner with more jobs than slots", () => {
     await cancelJob(make.web, scope, canceled.jobId);
     runner.giveBackAhead();
     runner.cancel([canceled.jobId]);
-    tell.get(lost.leaseNo)?.("lost");
+    leaseEvents.get(lost.leaseNo)?.("lost");
     await waitFor(() => runner.count === 1);
     expect([await statusOf(canceled.jobId), await spentOn(lost.jobId)]).toEqual(["canceled", UNSPENT]);
     expect(runner.running).toBe(1);
@@ -120,7 +120,7 @@ describe("a runner with more jobs than slots", () => {
 
   test("releases a waiting job whose lease could not be kept, unspent and not begun", async () => {
     const { jobId = "", leaseNo = 0 } = jobs[1] ?? {};
-    tell.get(leaseNo)?.("lost");
+    leaseEvents.get(leaseNo)?.("lost");
     await waitFor(() => runner.count === 1);
     expect(await spentOn(jobId)).toEqual(UNSPENT);
     expect((await getJob(make.web, scope, jobId))?.started_at).toBeNull();

@@ -12,14 +12,15 @@ import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { failingOnce } from "../failing-once.fixture";
 import { processClock } from "../lease/lease-protocol";
-import type { Runner } from "./runner";
+import type { JobRunner } from "./runner";
 import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
 
 const database = await testDatabase();
 const stage = await runnerStage(database);
-const { make, scope, definition, underWay, tell, runnerOn, claimed, claimAgain, statuses, statusOf, spentOn } = stage;
+const { make, scope, definition, underWay, leaseEvents, runnerOn, claimed, claimAgain, statuses, statusOf, spentOn } =
+  stage;
 afterAll(stage.close);
-let runner: Runner;
+let runner: JobRunner;
 beforeEach(() => {
   stage.reset();
   runner = runnerOn();
@@ -56,7 +57,7 @@ describe("a runner", () => {
     const job = await claimed();
     runner.take([job], processClock());
     await waitFor(() => underWay.length === 1);
-    tell.get(job.leaseNo)?.("lost");
+    leaseEvents.get(job.leaseNo)?.("lost");
     await waitFor(() => runner.count === 0);
     underWay[0]?.end();
     expect([underWay[0]?.stopped(), await statusOf(job.jobId), await statuses(job.jobId)]).toEqual([

@@ -11,7 +11,7 @@ import { makeFactory } from "@/lib/testing/rows/factories";
 import type { LeaseEvent } from "../lease/leases";
 import { Settler } from "../settle/settler";
 import type { RunTools } from "./run-attempt";
-import { Runner } from "./runner";
+import { JobRunner } from "./runner";
 
 /** A running attempt that the test ends. It ignores its signal. */
 interface UnderWay {
@@ -39,7 +39,7 @@ export async function runnerStage(database: TestDatabase) {
   });
   const underWay: UnderWay[] = [];
   /** Sends a lease event, as the lease thread would, by attempt. */
-  const tell = new Map<number, (event: LeaseEvent) => void>();
+  const leaseEvents = new Map<number, (event: LeaseEvent) => void>();
   const handler: JobHandler = defineJob({
     key,
     schema: z.looseObject({}),
@@ -49,14 +49,14 @@ export async function runnerStage(database: TestDatabase) {
       }),
   });
 
-  const runnerOn = (db: Database = make.worker, places = 10, more: Partial<RunTools> = {}): Runner =>
-    new Runner({
+  const runnerOn = (db: Database = make.worker, slots = 10, more: Partial<RunTools> = {}): JobRunner =>
+    new JobRunner({
       workerId: "the-runner",
       db,
       log,
       leases: {
         hold: (leases, onEvent) => {
-          for (const lease of leases) tell.set(lease.leaseNo, (event) => onEvent(lease, event));
+          for (const lease of leases) leaseEvents.set(lease.leaseNo, (event) => onEvent(lease, event));
         },
         limit: () => undefined,
         drop: () => undefined,
@@ -74,7 +74,7 @@ export async function runnerStage(database: TestDatabase) {
       },
       logMaxBytes: 1000,
       random: () => 0.5,
-      places,
+      slots,
       onFree: () => undefined,
     });
 
@@ -95,7 +95,7 @@ export async function runnerStage(database: TestDatabase) {
     scope,
     definition: { key, id: definitionId },
     underWay,
-    tell,
+    leaseEvents,
     runnerOn,
     claimed,
     claimAgain,
@@ -111,7 +111,7 @@ export async function runnerStage(database: TestDatabase) {
     /** Clears the attempts of the previous test. */
     reset: () => {
       underWay.length = 0;
-      tell.clear();
+      leaseEvents.clear();
     },
     close: async () => {
       await make.close();

@@ -1,6 +1,6 @@
 /**
  * Runs claimed jobs: begins each attempt under its lease, stops it when the lease is lost, and records its end. Start
- * with `Runner`, then `executeAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
+ * with `JobRunner`, then `executeAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
  * its first side effect; a job that has not begun is released without costing an attempt.
  */
 
@@ -31,7 +31,7 @@ import { Waiting } from "./waiting";
 const MOST_UNSETTLED = 1000;
 const LOOK_AT_AGE_MS = 250;
 
-export interface RunnerOptions {
+export interface JobRunnerOptions {
   readonly db: Database;
   readonly log: Logger;
   readonly workerId: string;
@@ -41,7 +41,7 @@ export interface RunnerOptions {
   readonly logMaxBytes: number;
   readonly random: () => number;
   /** Slots: how many attempts run at once. */
-  readonly places: number;
+  readonly slots: number;
   /** How many attempts that only wait for another server may run beside the slots. */
   readonly mostAside?: number;
   /** Called when a slot becomes free, and when a job leaves the worker, with its seconds in a slot. */
@@ -56,9 +56,9 @@ export interface Capacity {
   readonly ahead: number;
 }
 
-export class Runner {
+export class JobRunner {
   /** Jobs in flight. A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
-  private readonly held = new Set<JobInFlight>();
+  private readonly inFlight = new Set<JobInFlight>();
   /** Jobs from claims before this time (`processClock`) do not begin, unless the claim already began them. */
   private aheadSince = Number.NEGATIVE_INFINITY;
   private readonly waiting = new Waiting<JobInFlight>();
@@ -72,30 +72,30 @@ export class Runner {
   private idle: (() => void)[] = [];
   private readonly around: Parameters<typeof executeAttempt>[2];
 
-  constructor(private readonly options: RunnerOptions) {
+  constructor(private readonly options: JobRunnerOptions) {
     this.around = {
       ...options,
       onLost: (attempt) => attempt instanceof JobInFlight && this.stop(attempt, "lease-lost"),
     };
-    this.starts = new BegunMarks({ ...options, onBegun: (jobs) => this.tell(jobs) });
+    this.starts = new BegunMarks({ ...options, onBegun: (jobs) => this.notifyBegun(jobs) });
   }
 
   /** The number of jobs in flight: running, waiting for a slot, or having their end recorded. */
   get count(): number {
-    return this.held.size;
+    return this.inFlight.size;
   }
 
   get running(): number {
     return this.busy + this.aside;
   }
 
-  /** Offers room ahead only when half of it is used up, so that a claim is worth its round trip. */
-  room(): Capacity {
-    const unsettled = this.held.size - this.running - this.waiting.size;
+  /** Offers capacity ahead only when half of it is used up, so that a claim is worth its round trip. */
+  capacity(): Capacity {
+    const unsettled = this.inFlight.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
-    const ahead = this.pace.ahead(this.options.places);
+    const ahead = this.pace.ahead(this.options.slots);
     return {
-      free: Math.max(0, this.options.places - this.busy - this.waiting.size),
+      free: Math.max(0, this.options.slots - this.busy - this.waiting.size),
       ahead: this.waiting.size * 2 <= ahead ? ahead - this.waiting.size : 0,
     };
   }
@@ -111,24 +111,24 @@ export class Runner {
     const taken = jobs.map(
       (job) => new JobInFlight(job, takenAt, since, renewForMs(job, this.definitions.ifKnown(job), maxTimeoutSeconds)),
     );
-    this.options.leases.hold(taken, (held, event) => this.stop(held, event === "lost" ? "lease-lost" : "cancel"));
+    this.options.leases.hold(taken, (lease, event) => this.stop(lease, event === "lost" ? "lease-lost" : "cancel"));
     this.starts.took(taken);
-    for (const held of taken) this.held.add(held);
-    for (const held of taken) {
-      if (held.job.started && held.isOver()) held.stop("lease-lost");
+    for (const inFlight of taken) this.inFlight.add(inFlight);
+    for (const inFlight of taken) {
+      if (inFlight.job.started && inFlight.isOver()) inFlight.stop("lease-lost");
       // A job that was begun with its claim was claimed for a free slot.
-      if (held.job.started && this.busy < this.options.places) this.begin(held);
-      else this.waiting.add(held);
+      if (inFlight.job.started && this.busy < this.options.slots) this.begin(inFlight);
+      else this.waiting.add(inFlight);
     }
     if (since <= this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
-    this.tell(jobs.filter((job) => job.started));
+    this.notifyBegun(jobs.filter((job) => job.started));
     this.fill();
   }
 
   /** Stops those of the given jobs that are in flight here, because they were canceled. */
   cancel(jobIds: readonly string[]): void {
     const asked = new Set(jobIds);
-    for (const held of [...this.held]) if (asked.has(held.job.jobId)) this.stop(held, "cancel");
+    for (const inFlight of [...this.inFlight]) if (asked.has(inFlight.job.jobId)) this.stop(inFlight, "cancel");
   }
 
   /** Releases jobs that were claimed ahead and wait, and jobs from claims sent before now. */
@@ -143,26 +143,26 @@ export class Runner {
     this.fill();
     const deadline = performance.now() + graceMs;
     const secondsLeft = () => Math.max(0, Math.ceil((deadline - performance.now()) / 1000));
-    const tick = setInterval(() => onWaiting(this.held.size, secondsLeft()), 5000);
+    const tick = setInterval(() => onWaiting(this.inFlight.size, secondsLeft()), 5000);
     const atLast = setTimeout(() => {
-      for (const held of [...this.held]) this.stop(held, "shutdown");
+      for (const inFlight of [...this.inFlight]) this.stop(inFlight, "shutdown");
     }, graceMs);
-    if (this.held.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    if (this.inFlight.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
     clearInterval(tick);
     clearTimeout(atLast);
   }
 
   /** Kills all process groups at once: the process is about to exit. */
   killAll(): void {
-    for (const { pids } of this.held) for (const pid of pids) killGroup(pid);
+    for (const { pids } of this.inFlight) for (const pid of pids) killGroup(pid);
   }
 
-  private tell(started: readonly ClaimedJob[]): void {
+  private notifyBegun(started: readonly ClaimedJob[]): void {
     notifyChanges(this.options.db, [...new Set(started.map((job) => job.laneNo))]);
   }
 
   private fill(): void {
-    while (this.draining || this.busy < this.options.places) {
+    while (this.draining || this.busy < this.options.slots) {
       const next = this.waiting.next();
       if (!next) break;
       this.begin(next);
@@ -180,43 +180,43 @@ export class Runner {
   }
 
   private giveBack(waiting: readonly JobInFlight[]): void {
-    for (const held of waiting) {
-      this.waiting.remove(held);
-      held.phase = "ended";
-      void this.see(held, () => this.release(held));
+    for (const inFlight of waiting) {
+      this.waiting.remove(inFlight);
+      inFlight.phase = "ended";
+      void this.see(inFlight, () => this.release(inFlight));
     }
   }
 
-  private begin(held: JobInFlight): void {
-    held.phase = "running";
-    held.ranMs = -performance.now();
+  private begin(inFlight: JobInFlight): void {
+    inFlight.phase = "running";
+    inFlight.ranMs = -performance.now();
     this.busy += 1;
-    void this.see(held, () => this.attempt(held));
+    void this.see(inFlight, () => this.attempt(inFlight));
   }
 
-  private stop(held: JobInFlight, reason: StopReason): void {
-    held.stop(reason);
+  private stop(inFlight: JobInFlight, reason: StopReason): void {
+    inFlight.stop(reason);
     // The attempt ends without having run.
-    if (held.phase !== "waiting") return;
-    this.waiting.remove(held);
-    this.begin(held);
+    if (inFlight.phase !== "waiting") return;
+    this.waiting.remove(inFlight);
+    this.begin(inFlight);
   }
 
-  private vacate(held: JobInFlight): void {
-    const { phase } = held;
-    held.phase = "ended";
+  private vacate(inFlight: JobInFlight): void {
+    const { phase } = inFlight;
+    inFlight.phase = "ended";
     if (phase === "running") this.busy -= 1;
     else if (phase === "aside") this.aside -= 1;
     else return;
-    held.ranMs += performance.now();
+    inFlight.ranMs += performance.now();
     this.fill();
     this.options.onFree();
   }
 
   // A delivery only waits for another server: many slow receivers must not take up the slots.
-  private stepAside(held: JobInFlight): void {
-    if (held.phase !== "running" || this.aside >= (this.options.mostAside ?? 0)) return;
-    held.phase = "aside";
+  private stepAside(inFlight: JobInFlight): void {
+    if (inFlight.phase !== "running" || this.aside >= (this.options.mostAside ?? 0)) return;
+    inFlight.phase = "aside";
     this.busy -= 1;
     this.aside += 1;
     this.fill();
@@ -224,9 +224,9 @@ export class Runner {
   }
 
   /** Follows one job until it leaves the worker. */
-  private async see(held: JobInFlight, work: () => Promise<void>): Promise<void> {
+  private async see(inFlight: JobInFlight, work: () => Promise<void>): Promise<void> {
     const { log, leases, onFree } = this.options;
-    const { job } = held;
+    const { job } = inFlight;
     let isRecorded = true;
     try {
       await work();
@@ -234,12 +234,12 @@ export class Runner {
       isRecorded = false;
       log.error({ err: error, job_id: job.jobId }, "attempt could not be run, its lease will expire");
     } finally {
-      leases.drop(held);
-      this.vacate(held);
-      this.held.delete(held);
-      this.starts.ended(held, isRecorded);
-      onFree({ job, seconds: held.ranMs / 1000 });
-      if (this.held.size === 0) for (const resolve of this.idle.splice(0)) resolve();
+      leases.drop(inFlight);
+      this.vacate(inFlight);
+      this.inFlight.delete(inFlight);
+      this.starts.ended(inFlight, isRecorded);
+      onFree({ job, seconds: inFlight.ranMs / 1000 });
+      if (this.inFlight.size === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
   }
 
@@ -247,35 +247,35 @@ export class Runner {
     await this.options.settler.add(releasedEnd(job), job.laneNo);
   }
 
-  private async attempt(held: JobInFlight, { log, settler, random } = this.options): Promise<void> {
-    const { job } = held;
+  private async attempt(inFlight: JobInFlight, { log, settler, random } = this.options): Promise<void> {
+    const { job } = inFlight;
     // The attempt never began, so releasing it costs none, if the lease was not taken already.
-    if (this.draining || held.isLost) return this.release(held);
+    if (this.draining || inFlight.isLost) return this.release(inFlight);
     let definition = this.definitions.ifKnown(job);
     let begun: Begun = "begun";
     try {
-      definition ??= await this.definitionOf(held);
-      if (!job.started || !held.isInTime()) begun = await this.starts.begin(held);
+      definition ??= await this.definitionOf(inFlight);
+      if (!job.started || !inFlight.isInTime()) begun = await this.starts.begin(inFlight);
     } catch (error) {
-      return this.releaseAfter(held, error);
+      return this.releaseAfter(inFlight, error);
     }
-    if (begun !== "begun" || held.isLost) {
+    if (begun !== "begun" || inFlight.isLost) {
       if (begun !== "expired") log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
-      return begun === "lost" ? undefined : this.release(held);
+      return begun === "lost" ? undefined : this.release(inFlight);
     }
     const isVerbose = log.isLevelEnabled("debug");
     if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");
-    if (definition.executor === "webhook") this.stepAside(held);
+    if (definition.executor === "webhook") this.stepAside(inFlight);
     const began = performance.now();
-    const execution = await executeAttempt(held, definition, this.around);
+    const execution = await executeAttempt(inFlight, definition, this.around);
     this.pace.ended(job.definitionId, performance.now() - began);
-    held.executed();
+    inFlight.executed();
     const ran = { claimed: job, definition, random };
-    const plain = plainEndOf(held, execution);
-    let end = plain ?? (await endOf({ ...this.options, ...ran, beganAt: held.beganAt }, execution));
+    const plain = plainEndOf(inFlight, execution);
+    let end = plain ?? (await endOf({ ...this.options, ...ran, beganAt: inFlight.beganAt }, execution));
     if (end === null) return log.warn(fieldsOf(job, definition), "lease lost, result dropped");
     const stored = settler.add(end, job.laneNo);
-    this.vacate(held);
+    this.vacate(inFlight);
     let answer = await stored;
     if (typeof answer === "object") {
       end = await refusedEnd({ ...this.options, ...ran }, end, answer.refused);
@@ -285,16 +285,16 @@ export class Runner {
       logEnd(log, { ...ran, end, isLost: answer === "lost" });
   }
 
-  private async definitionOf(held: JobInFlight): Promise<RunnableDefinition> {
-    const definition = await this.definitions.of(this.options.db, held.job);
-    this.options.leases.limit(held, overMs(held.job, definition, this.options.tools.maxTimeoutSeconds));
+  private async definitionOf(inFlight: JobInFlight): Promise<RunnableDefinition> {
+    const definition = await this.definitions.of(this.options.db, inFlight.job);
+    this.options.leases.limit(inFlight, overMs(inFlight.job, definition, this.options.tools.maxTimeoutSeconds));
     return definition;
   }
 
   /** Releases a job whose start the unavailable database could not record, instead of letting its lease expire. */
-  private async releaseAfter(held: JobInFlight, error: unknown): Promise<void> {
+  private async releaseAfter(inFlight: JobInFlight, error: unknown): Promise<void> {
     if (!isUnavailable(error)) throw error;
-    this.options.log.warn({ err: error, job_id: held.job.jobId }, "attempt could not begin, job released");
-    await this.release(held);
+    this.options.log.warn({ err: error, job_id: inFlight.job.jobId }, "attempt could not begin, job released");
+    await this.release(inFlight);
   }
 }

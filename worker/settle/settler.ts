@@ -68,7 +68,7 @@ export class Settler {
     for (const jobId of [...lost, ...unstorable]) answers.set(jobId, () => "lost");
     for (const jobId of locked) answers.set(jobId, (item) => this.later(item));
     for (const one of refused) answers.set(one.jobId, () => ({ refused: one }));
-    this.tell(answers.size === 0 ? items : items.filter(({ end }) => !answers.has(end.jobId)), releasedLanes);
+    this.notify(answers.size === 0 ? items : items.filter(({ end }) => !answers.has(end.jobId)), releasedLanes);
     if (answers.size === 0) return items.map(() => "settled");
     return items.map((item) => answers.get(item.end.jobId)?.(item) ?? "settled");
   }
@@ -100,7 +100,7 @@ export class Settler {
     await setTimeout(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10)) * (0.5 + this.random()));
   }
 
-  private tell(stored: readonly Ended[], released: readonly number[]): void {
+  private notify(stored: readonly Ended[], released: readonly number[]): void {
     const back = stored.filter(({ end }) => end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0);
     notifyWork(this.db, [...back.map(({ laneNo }) => laneNo), ...released]);
     notifyChanges(this.db, [...stored.map(({ laneNo }) => laneNo), ...released]);

@@ -28,10 +28,10 @@ const IF_ONE_FAILS = {
 } as const;
 
 /** Panels that appear while the page is open go below the tabs, where they move nothing. */
-export type PanelPlace = "top" | "bottom";
+export type PanelPosition = "top" | "bottom";
 
 /** The parents and children of the job, including past ones; renders nothing if there are none. */
-export function DependenciesPanel({ job, place }: { readonly job: Job; readonly place: PanelPlace }) {
+export function DependenciesPanel({ job, position }: { readonly job: Job; readonly position: PanelPosition }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
   const query = useQuery({
@@ -46,14 +46,14 @@ export function DependenciesPanel({ job, place }: { readonly job: Job; readonly 
   );
   const isTop = useFirst(query.data && parents.length + children.length > 0);
   if (query.isError && !query.data) {
-    if (place === "bottom") return null;
+    if (position === "bottom") return null;
     return (
       <div className="panel">
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
       </div>
     );
   }
-  if (parents.length + children.length === 0 || isTop !== (place === "top")) return null;
+  if (parents.length + children.length === 0 || isTop !== (position === "top")) return null;
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
       <Edges
@@ -84,8 +84,8 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
         .sort((a, b) => STATES[a.state] - STATES[b.state]),
     [edges],
   );
-  const held = usePinnedRows(sorted, title, { whole: true });
-  const rows = held.shown.rows;
+  const pinned = usePinnedRows(sorted, title, { whole: true });
+  const rows = pinned.shown.rows;
   if (rows.length === 0) return null;
   const met = edges.filter(({ state }) => state === "met").length;
   const shown = all ? rows : rows.slice(0, SHOWN);
@@ -100,8 +100,8 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
         <ShowNewest
           className="absolute top-1.5 right-3"
           noun="job"
-          waiting={held.shown.waiting.length}
-          onShow={() => held.showWaiting()}
+          waiting={pinned.shown.waiting.length}
+          onShow={() => pinned.showWaiting()}
         />
       </h2>
       <ul className="max-h-96 divide-y divide-line overflow-y-auto text-sm">

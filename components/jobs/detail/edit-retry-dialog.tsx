@@ -70,6 +70,6 @@ export function EditRetryDialog({ job, onClose }: { readonly job: Job; readonly 
 
 function textOf(error: Error): string {
   if (!(error instanceof ApiError)) return error.message;
-  const places = error.errors.map(({ pointer, detail }) => `${pointer || "payload"}: ${detail}`);
-  return places.length > 0 ? places.join("; ") : error.detail || error.title;
+  const details = error.errors.map(({ pointer, detail }) => `${pointer || "payload"}: ${detail}`);
+  return details.length > 0 ? details.join("; ") : error.detail || error.title;
 }

@@ -7,19 +7,19 @@ import type { JobVerb } from "@/lib/client/jobs/jobs";
 import type { Job } from "@/lib/contract";
 import { isCancelable, isChangeable, isPausable, isResumable, isRetryable, isTerminal } from "@/lib/queue/states";
 import { useReason } from "../../shell/viewer";
-import type { ActOnJob } from "../job-actions";
+import type { JobActions } from "../job-actions";
 import { ChangeJobDialog } from "./change-job-dialog";
 import { EditRetryDialog } from "./edit-retry-dialog";
 
 /** The actions that are possible in the job's current status. */
-export function HeaderActions({ job, actions }: { readonly job: Job; readonly actions: ActOnJob }) {
+export function HeaderActions({ job, actions }: { readonly job: Job; readonly actions: JobActions }) {
   const [open, setOpen] = useState<"change" | "edit" | null>(null);
   const noUpdate = useReason("jobs:update");
   const noRetry = useReason("jobs:retry");
   const button = (action: JobVerb) => ({
     reason: actions.reasonAgainst(action, job),
     busy: actions.busyId === job.id,
-    onClick: () => actions.act(action, job),
+    onClick: () => actions.run(action, job),
   });
   const close = () => setOpen(null);
   return (

@@ -1,3 +1,9 @@
+/*
+ * One job: its state, attempts, output, steps, artifacts and dependencies, and the actions on it.
+ *
+ * Start with the page below, then `job-headline.tsx` and `job-tabs.tsx`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
@@ -16,10 +22,10 @@ import { isTerminal } from "@/lib/queue/states";
 import { ChainPanel } from "../../chain/chain-panel";
 import { LiveIndicator } from "../../shell/live-indicator";
 import { useTenant } from "../../shell/viewer";
-import { useActOnJob } from "../job-actions";
+import { useJobActions } from "../job-actions";
 import { hasSourcePage, JobSourceLine } from "../job-source";
 import { RetryLinks } from "../retry-links";
-import { DependenciesPanel, type PanelPlace } from "./dependencies-panel";
+import { DependenciesPanel, type PanelPosition } from "./dependencies-panel";
 import { HeaderActions } from "./header-actions";
 import { JobHeadline } from "./job-headline";
 import { JobSkeleton } from "./job-skeleton";
@@ -58,11 +64,11 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
     "tab",
     parseAsStringLiteral(JOB_TABS).withDefault("attempts").withOptions({ history: "replace" }),
   );
-  const actions = useActOnJob();
+  const actions = useJobActions();
   const wasRetried = useFirst(job.retried_by_id !== null) === true;
   useShortcuts({
-    r: () => actions.act("retry", job),
-    c: () => actions.act("cancel", job),
+    r: () => actions.run("retry", job),
+    c: () => actions.run("cancel", job),
     l: () => void setTab("output"),
     ".": () => live?.setPaused(live.state !== "paused"),
   });
@@ -86,9 +92,9 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
         <HeaderActions job={job} actions={actions} />
       </header>
       <JobHeadline job={job} />
-      <LinkPanels job={job} place="top" />
+      <LinkPanels job={job} position="top" />
       <JobTabs job={job} tab={tab} onChange={(chosen) => void setTab(chosen)} />
-      <LinkPanels job={job} place="bottom" />
+      <LinkPanels job={job} position="bottom" />
       {actions.question}
     </div>
   );
@@ -111,15 +117,15 @@ function TopLine({ retriedBy, failed }: { readonly retriedBy: string | null; rea
   );
 }
 
-function LinkPanels({ job, place }: { readonly job: Job; readonly place: PanelPlace }) {
+function LinkPanels({ job, position }: { readonly job: Job; readonly position: PanelPosition }) {
   return (
     <>
-      <DependenciesPanel job={job} place={place} />
+      <DependenciesPanel job={job} position={position} />
       <ChainPanel
         correlation={job.correlation_id ?? job.id}
         current={job.id}
         first={job.correlation_id === null ? job : undefined}
-        place={place}
+        position={position}
       />
     </>
   );

@@ -8,8 +8,7 @@ import { InputField } from "@/components/ui/forms/input-field";
 import { Menu, MenuItem, MenuSeparator } from "@/components/ui/menu";
 import { serverNow } from "@/lib/client/clock";
 import { instantOf } from "@/lib/client/forms/local-input";
-import type { JobFilters } from "@/lib/client/jobs/job-filters";
-import type { SetFilters } from "./set-filters";
+import type { JobFilters, SetFilters } from "@/lib/client/jobs/job-filters";
 
 const SPANS = [
   ["Last 15 minutes", 15],

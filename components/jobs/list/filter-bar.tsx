@@ -5,12 +5,11 @@ import { type RefObject, useEffect, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { FilterSelect, sameText } from "@/components/ui/forms/select";
 import { Menu, MenuCheck } from "@/components/ui/menu";
-import { isFiltered, type JobFilters } from "@/lib/client/jobs/job-filters";
+import { isFiltered, type JobFilters, type SetFilters } from "@/lib/client/jobs/job-filters";
 import { JOB_SOURCES, JOB_STATUSES } from "@/lib/queue/states";
 import { STATUS_LOOKS } from "../status";
 import { CreatedFilter } from "./created-filter";
 import { FilterChips } from "./filter-chips";
-import type { SetFilters } from "./set-filters";
 
 interface FilterBarProps {
   readonly filters: JobFilters;

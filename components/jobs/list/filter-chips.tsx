@@ -3,9 +3,8 @@
 import { X } from "lucide-react";
 import { Button } from "@/components/ui/button";
 import { formatUtc } from "@/lib/client/format";
-import type { JobFilters } from "@/lib/client/jobs/job-filters";
+import type { JobFilters, SetFilters } from "@/lib/client/jobs/job-filters";
 import { STATUS_LOOKS } from "../status";
-import type { SetFilters } from "./set-filters";
 
 /** The active filters, each with a button that removes it. */
 export function FilterChips({ filters, onChange }: { readonly filters: JobFilters; readonly onChange: SetFilters }) {

@@ -10,7 +10,7 @@ import { useToast } from "@/components/ui/toast";
 import type { JobRow } from "@/lib/contract";
 import { isCancelable } from "@/lib/queue/states";
 import { messageBeforeTrace } from "../error-text";
-import type { ActOnJob } from "../job-actions";
+import type { JobActions } from "../job-actions";
 import { StatusBadge } from "../status";
 
 /** The status of a job, and the progress of a running one. */
@@ -78,7 +78,7 @@ function SecondLine({ job }: { readonly job: JobRow }) {
 interface JobRowActionsProps {
   readonly job: JobRow;
   readonly href: string;
-  readonly actions: ActOnJob;
+  readonly actions: JobActions;
 }
 
 /** The button of a job's most likely action, and the menu with the others. */
@@ -96,7 +96,7 @@ export function JobRowActions({ job, href, actions }: JobRowActionsProps) {
           title={label}
           reason={actions.reasonAgainst(action, job)}
           busy={actions.busyId === job.id}
-          onClick={() => actions.act(action, job)}
+          onClick={() => actions.run(action, job)}
           className="max-sm:hidden"
         >
           <Icon aria-hidden className="size-3.5" />
@@ -124,7 +124,7 @@ function JobMenu({ job, href, action, actions }: JobRowActionsProps & { readonly
         <MenuItem
           className="sm:hidden"
           disabled={actions.reasonAgainst(action, job) !== null || actions.busyId === job.id}
-          onSelect={() => actions.act(action, job)}
+          onSelect={() => actions.run(action, job)}
         >
           {ACTION_NAMES[action]}
         </MenuItem>

@@ -5,13 +5,12 @@ import { Button } from "@/components/ui/button";
 import { ListPanel } from "@/components/ui/lists/list-panel";
 import { Pager, totalOf } from "@/components/ui/lists/pager";
 import { Empty } from "@/components/ui/states";
-import { type JobFilters, NO_FILTERS } from "@/lib/client/jobs/job-filters";
+import { type JobFilters, NO_FILTERS, type SetFilters } from "@/lib/client/jobs/job-filters";
 import type { BulkAction, Pagination } from "@/lib/contract";
 import { BulkBar } from "../../actions/bulk-bar";
-import type { ActOnJob } from "../job-actions";
+import type { JobActions } from "../job-actions";
 import { FirstJob } from "./first-job";
 import { JobsTable } from "./jobs-table";
-import type { SetFilters } from "./set-filters";
 import type { useJobList } from "./use-job-list";
 import type { Selection } from "./use-selection";
 
@@ -20,7 +19,7 @@ interface JobsListProps {
   readonly filters: JobFilters;
   readonly filtered: boolean;
   readonly onFilters: SetFilters;
-  readonly actions: ActOnJob;
+  readonly actions: JobActions;
   readonly selection: Selection;
   readonly onBulk: (action: BulkAction) => void;
   readonly onCreate: () => void;
@@ -42,7 +41,12 @@ export function JobsList(props: JobsListProps) {
       onShow={() => list.showWaiting(selection.ids)}
       bar={
         selection.ids.size > 0 && query.data ? (
-          <BulkBar selection={selection} shown={shown.rows.length} pagination={query.data.pagination} onAct={onBulk} />
+          <BulkBar
+            selection={selection}
+            shown={shown.rows.length}
+            pagination={query.data.pagination}
+            onAction={onBulk}
+          />
         ) : null
       }
       empty={

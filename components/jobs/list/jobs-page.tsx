@@ -1,3 +1,9 @@
+/*
+ * The list of jobs: filters in the address, rows that are updated in place, selection, and bulk actions on it.
+ *
+ * Start with the page below, then `jobs-list.tsx`, `use-job-list.ts` (the rows) and `use-selection.ts`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
@@ -8,18 +14,23 @@ import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/jobs/definitions";
 import { actionFilter } from "@/lib/client/jobs/job-actions";
-import { filterKey, isFiltered, type JobFilters, jobFilterParsers } from "@/lib/client/jobs/job-filters";
+import {
+  filterKey,
+  isFiltered,
+  type JobFilters,
+  jobFilterParsers,
+  type SetFilters,
+} from "@/lib/client/jobs/job-filters";
 import { useLive } from "@/lib/client/live/use-live";
 import type { BulkAction } from "@/lib/contract";
 import { ActionProgress } from "../../actions/action-progress";
 import { BulkDialog } from "../../actions/bulk-dialog";
 import { LiveIndicator } from "../../shell/live-indicator";
 import { useReason, useTenant } from "../../shell/viewer";
-import { useActOnJob } from "../job-actions";
+import { useJobActions } from "../job-actions";
 import { NewJobDialog } from "../new/new-job-dialog";
 import { FilterBar } from "./filter-bar";
 import { JobsList } from "./jobs-list";
-import type { SetFilters } from "./set-filters";
 import { SummaryCards } from "./summary-cards";
 import { useJobKeys } from "./use-job-keys";
 import { type FirstJobs, useJobList } from "./use-job-list";
@@ -37,7 +48,7 @@ export function JobsPage({ first }: { readonly first: FirstJobs | null }) {
   const searchRef = useRef<HTMLInputElement>(null);
   const list = useJobList(slug, filters, first);
   const definitions = useQuery(definitionsOptions(slug)).data?.data ?? [];
-  const actions = useActOnJob();
+  const actions = useJobActions();
   const selection = useSelection(filterKey(filters), list.shown.rows);
   const bulk = useBulk(selection, filters);
   const create = () => (noCreate ? toast({ title: noCreate }) : setCreating(true));

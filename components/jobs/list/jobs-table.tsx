@@ -7,7 +7,7 @@ import type { JobFilters } from "@/lib/client/jobs/job-filters";
 import { attemptsSoFar } from "@/lib/client/jobs/jobs";
 import type { JobRow } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
-import type { ActOnJob } from "../job-actions";
+import type { JobActions } from "../job-actions";
 import { Duration } from "../wait-line";
 import { JobName, JobRowActions, JobState } from "./job-cells";
 import type { Selection } from "./use-selection";
@@ -17,7 +17,7 @@ interface JobsTableProps {
   readonly rows: readonly JobRow[] | undefined;
   readonly gone: ReadonlySet<string>;
   readonly filters: JobFilters;
-  readonly actions: ActOnJob;
+  readonly actions: JobActions;
   readonly selection: Selection;
 }
 

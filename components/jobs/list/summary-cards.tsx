@@ -25,11 +25,11 @@ const DAY_MS = 86_400_000;
 
 /** Describes how long queued jobs have waited, and how many jobs are not even queued. */
 function waiting({ oldest_queued_age_seconds: age, counts }: JobSummary): string {
-  const held = (["blocked", "paused"] as const).flatMap((status) =>
+  const waiting = (["blocked", "paused"] as const).flatMap((status) =>
     counts[status] > 0 ? `${formatCount(counts[status])} ${status}` : [],
   );
-  if (counts.queued === 0) return held.join(" · ") || "nothing waits";
-  return [age === null ? "all due later" : `oldest waits ${formatAge(age)}`, ...held].join(" · ");
+  if (counts.queued === 0) return waiting.join(" · ") || "nothing waits";
+  return [age === null ? "all due later" : `oldest waits ${formatAge(age)}`, ...waiting].join(" · ");
 }
 
 const CARDS: readonly Card[] = [

@@ -5,12 +5,12 @@ import type { RefObject } from "react";
 import { useShortcuts } from "@/components/ui/use-shortcuts";
 import type { useLive } from "@/lib/client/live/use-live";
 import type { JobRow } from "@/lib/contract";
-import type { ActOnJob } from "../job-actions";
+import type { JobActions } from "../job-actions";
 
 interface JobKeys {
   readonly tenant: string;
   readonly rows: readonly JobRow[];
-  readonly actions: ActOnJob;
+  readonly actions: JobActions;
   readonly searchRef: RefObject<HTMLInputElement | null>;
   readonly create: () => void;
   readonly live: ReturnType<typeof useLive>;
@@ -32,8 +32,8 @@ export function useJobKeys({ tenant, rows, actions, searchRef, create, live }: J
     j: () => moveFocus(1),
     k: () => moveFocus(-1),
     n: create,
-    r: onFocused((job) => actions.act("retry", job)),
-    c: onFocused((job) => actions.act("cancel", job)),
+    r: onFocused((job) => actions.run("retry", job)),
+    c: onFocused((job) => actions.run("cancel", job)),
     l: onFocused((job) => router.push(`/t/${tenant}/jobs/${job.id}?tab=output`)),
     ".": () => live?.setPaused(live.state !== "paused"),
   });

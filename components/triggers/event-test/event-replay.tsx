@@ -3,10 +3,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { testOptions } from "@/lib/client/triggers/triggers";
+import { type TestTarget, testOptions } from "@/lib/client/triggers/triggers";
 import { LIMITS } from "@/lib/contract/limits";
 import { useTenant } from "../../shell/viewer";
-import type { TestTarget } from "./test-target";
 
 /** How many of the newest stored events would match. */
 export function EventReplayPanel({ target }: { readonly target: TestTarget }) {

@@ -9,13 +9,12 @@ import { formatUtc } from "@/lib/client/format";
 import { isRecord } from "@/lib/client/is-record";
 import { eventOptions, eventsOptions } from "@/lib/client/triggers/events";
 import { parseJsonText } from "@/lib/client/triggers/schema-form";
-import { testOptions } from "@/lib/client/triggers/triggers";
+import { type TestTarget, testOptions } from "@/lib/client/triggers/triggers";
 import { useDebounced } from "@/lib/client/use-debounced";
 import { useTenant } from "../../shell/viewer";
 import { EventReplayPanel } from "./event-replay";
 import { SendForReal } from "./send-for-real";
 import { TestResult } from "./test-result";
-import type { TestTarget } from "./test-target";
 
 interface EventTestProps {
   readonly eventName: string;

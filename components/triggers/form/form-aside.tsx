@@ -2,8 +2,8 @@
 
 import { parseJsonText } from "@/lib/client/triggers/schema-form";
 import type { TriggerFields } from "@/lib/client/triggers/trigger-form";
+import type { TestTarget } from "@/lib/client/triggers/triggers";
 import { EventTest } from "../event-test/event-test";
-import type { TestTarget } from "../event-test/test-target";
 import { SchedulePreviewPanel } from "../schedule-preview";
 import type { SchedulePreviewState } from "./use-schedule-preview";
 import type { TriggerForm } from "./use-trigger-form";

@@ -1,3 +1,10 @@
+/*
+ * The form that creates or changes a trigger, with a preview of its schedule or a test of its event. If another user
+ * saves meanwhile, the form keeps its own edits and takes the saved values elsewhere.
+ *
+ * Start with the page below, then `use-trigger-form.ts` (the fields) and `trigger-form-view.tsx`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

@@ -1,3 +1,9 @@
+/*
+ * The building blocks of dialogs that ask for something: fields with their labels and errors, and the form around them.
+ *
+ * Start with `FormDialog` below, then `field.tsx` and `input-field.tsx`.
+ */
+
 "use client";
 
 import type { FormEvent, ReactNode } from "react";

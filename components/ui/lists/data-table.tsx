@@ -1,3 +1,9 @@
+/*
+ * The building blocks of lists: a table that leaves out columns on narrow screens, its bar, panel and pager.
+ *
+ * Start with `DataTable` below, then `list-panel.tsx` and `pager.tsx`.
+ */
+
 "use client";
 
 import type { ReactNode } from "react";
@@ -63,7 +69,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
               className={cn(
                 "h-9 px-3 text-left font-medium text-muted text-xs sm:first:pl-4",
                 headClass,
-                placeOf(column),
+                layoutOf(column),
                 column.width,
               )}
             >
@@ -91,9 +97,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
-const placeOf = <T,>({ from, align }: Column<T>) => [from && SHOWN_FROM[from], align === "right" && "text-right"];
+const layoutOf = <T,>({ from, align }: Column<T>) => [from && SHOWN_FROM[from], align === "right" && "text-right"];
 
-const cellClass = <T,>(column: Column<T>) => cn("px-3 sm:first:pl-4", placeOf(column), column.className);
+const cellClass = <T,>(column: Column<T>) => cn("px-3 sm:first:pl-4", layoutOf(column), column.className);
 
 interface PlaceholdersProps<T> {
   readonly columns: readonly Column<T>[];

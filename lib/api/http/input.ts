@@ -17,9 +17,9 @@ export function toProblemErrors(error: z.ZodError, within: readonly (string | nu
   const errors: ProblemError[] = [];
   for (const issue of error.issues) {
     const pointer = pointerTo([...within, ...issue.path]);
-    const room = MAX_ERRORS - errors.length;
+    const left = MAX_ERRORS - errors.length;
     if (issue.code === "unrecognized_keys")
-      for (const key of issue.keys.slice(0, room))
+      for (const key of issue.keys.slice(0, left))
         errors.push({ pointer: pointer + pointerTo([key]), code: "unknown-field", detail: "is not a known field" });
     else errors.push({ pointer, code: issue.code.replaceAll("_", "-"), detail: issue.message });
     if (errors.length >= MAX_ERRORS) break;

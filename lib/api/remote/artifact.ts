@@ -57,13 +57,13 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const lease = { jobId, leaseNo: query.lease_no };
   const bytes = await readBytes(request, LIMITS.bodyBytes);
   const own = { ...runtime, worker: inLine(runtime.worker, key.id) };
-  const held = await findLeasedAttempt(own.worker, holderOf(key), lease);
-  if (!held) throw leaseLost();
+  const leased = await findLeasedAttempt(own.worker, holderOf(key), lease);
+  if (!leased) throw leaseLost();
   try {
     const contentType = typeOf(query.name, request.headers.get("content-type"));
     const id = await store(own, lease, { query, bytes, contentType });
     const made = query.last ? await finish(own, lease, { id, query, isEmpty: bytes.length === 0 }) : null;
-    if (made) notifyChanges(runtime.worker, [held.job.laneNo]);
+    if (made) notifyChanges(runtime.worker, [leased.job.laneNo]);
     return jsonResponse(await answerText(answer, { artifact: made }), 200, { "x-request-id": info.id });
   } catch (error) {
     throw error instanceof QueueLeaseLost ? leaseLost() : error;

@@ -60,7 +60,7 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
     // A release beyond the limit is stored as a failure.
     isRepeat: ({ status, outcome }) =>
       status === body.outcome || (body.outcome === "released" && status === "failed" && outcome !== null),
-    decide: (held, definition) => endOf(context, held, definition),
+    decide: (leased, definition) => endOf(context, leased, definition),
   });
   return toSettled(lease, ended);
 }

@@ -45,16 +45,16 @@ export async function heartbeat({
   runtime,
 }: Context): Promise<z.infer<typeof heartbeatAnswer>> {
   const lease: Lease = { jobId: params.jobId, leaseNo: body.lease_no };
-  const held = await findLeasedAttempt(db, holder, lease);
-  if (!held || !(await markHeard(db, held))) throw leaseLost();
-  const definition = await versions.of(db, held.job);
-  await endOverdue(db, held, { definition, config: runtime.config });
+  const leased = await findLeasedAttempt(db, holder, lease);
+  if (!leased || !(await markHeard(db, leased))) throw leaseLost();
+  const definition = await versions.of(db, leased.job);
+  await endOverdue(db, leased, { definition, config: runtime.config });
   const longest = definition.leaseSeconds;
   const renewed = await renew(db, { ...lease, leaseSeconds: Math.min(body.lease_seconds ?? longest, longest) });
   const droppedLines = await storeLogs(db, lease, { lines: body.logs ?? [], mostBytes: runtime.config.logMaxBytes });
   if (body.progress) await showProgress(db, lease, body.progress);
-  await seeRemoteWorker(db, held.workerId);
-  if (body.progress || body.logs?.length) notifyChanges(db, [held.job.laneNo]);
+  await seeRemoteWorker(db, leased.workerId);
+  if (body.progress || body.logs?.length) notifyChanges(db, [leased.job.laneNo]);
   return {
     job_id: lease.jobId,
     lease_no: lease.leaseNo,

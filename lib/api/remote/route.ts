@@ -1,3 +1,10 @@
+/*
+ * The routes of remote workers: claim, heartbeat, artifacts, and the ends of attempts. A key reaches only jobs in its
+ * scope, and only leases that were handed out to it.
+ *
+ * Start with `workerRoute` below, then `claim.ts`, `hand-out.ts`, `heartbeat.ts` and `end.ts`.
+ */
+
 import type * as z from "zod";
 import { type Database, runInLine } from "@/lib/db";
 import { requireWorkerKey, type WorkerKeyPrincipal } from "../authorize";

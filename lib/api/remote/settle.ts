@@ -38,16 +38,16 @@ export async function endAttempt(
   end: {
     /** True if the recorded end is the same as the requested one. */
     readonly isRepeat: (ended: EndedAttempt) => boolean;
-    readonly decide: (held: LeasedAttempt, definition: RunnableDefinition) => Promise<AttemptEnd>;
+    readonly decide: (leased: LeasedAttempt, definition: RunnableDefinition) => Promise<AttemptEnd>;
   },
 ): Promise<EndedAttempt> {
-  const held = await findLeasedAttempt(db, holder, lease);
+  const leased = await findLeasedAttempt(db, holder, lease);
   const endOf = async (one: LeasedAttempt): Promise<AttemptEnd> => {
     const decided = await end.decide(one, await versions.of(db, one.job));
     // A job that is released before the worker's first request about it did not begin.
     return one.job.started || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };
   };
-  const stored = held && (await settle(db, held.job.laneNo, await endOf(held)));
+  const stored = leased && (await settle(db, leased.job.laneNo, await endOf(leased)));
   const ended = await findEndedAttempt(db, holder, lease);
   if (!ended || !(stored || end.isRepeat(ended))) throw leaseLost();
   return ended;

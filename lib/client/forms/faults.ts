@@ -1,3 +1,11 @@
+/*
+ * Forms in the browser: error messages by field, idempotency keys, local dates, and the question before unsaved input
+ * is lost. The same content sent twice takes effect once.
+ *
+ * Start with `faultsOf` below, then `use-intent-key.ts` (one key per content) and `use-unsaved.ts` with
+ * `history-guard.ts` (leaving a page).
+ */
+
 import { ApiError } from "../http";
 import { pointerHead } from "../triggers/schema-form";
 

@@ -9,13 +9,13 @@ export const deadLetterKeys = {
   all: (tenant: string) => ["tenant", tenant, "jobs", "dead-letters"] as const,
 };
 
-export interface DeadLetterPlace {
+export interface DeadLetterListParams {
   readonly status: readonly TriageStatus[];
   readonly definition: string | null;
   readonly cursor: string | null;
 }
 
-export function deadLettersOptions(tenant: string, { status, definition, cursor }: DeadLetterPlace) {
+export function deadLettersOptions(tenant: string, { status, definition, cursor }: DeadLetterListParams) {
   const query = queryString({ limit: 50, status, definition_key: definition, cursor });
   return queryOptions({
     queryKey: [...deadLetterKeys.all(tenant), "list", query],

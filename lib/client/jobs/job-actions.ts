@@ -105,16 +105,16 @@ export function actionListOptions(tenant: string, cursor: string | null) {
   });
 }
 
-interface ResultsPlace {
+interface ResultListParams {
   readonly result: JobActionResult["result"] | null;
   readonly after: string | null;
 }
 
-export function actionResultsOptions(tenant: string, id: string, place: ResultsPlace, isOver: boolean) {
+export function actionResultsOptions(tenant: string, id: string, params: ResultListParams, isOver: boolean) {
   return queryOptions({
-    queryKey: [...keys.one(tenant, id), "jobs", place],
+    queryKey: [...keys.one(tenant, id), "jobs", params],
     queryFn: ({ signal }) =>
-      api<JobActionResults>(`/jobs/actions/${id}/jobs${queryString({ limit: 50, ...place })}`, { tenant, signal }),
+      api<JobActionResults>(`/jobs/actions/${id}/jobs${queryString({ limit: 50, ...params })}`, { tenant, signal }),
     refetchInterval: isOver ? false : 2 * WHILE_OPEN_MS,
   });
 }

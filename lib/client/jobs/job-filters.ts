@@ -32,6 +32,9 @@ export interface JobFilters {
   readonly cursor: string | null;
 }
 
+/** Changes some filters in the address and returns to the newest page. */
+export type SetFilters = (change: Partial<JobFilters>, options?: { history: "push" | "replace" }) => void;
+
 export const NO_FILTERS: JobFilters = {
   status: [],
   source: null,

@@ -14,11 +14,11 @@ interface State<T extends HasId> {
   readonly shown: ShownRows<T>;
 }
 
-interface HeldRowsOptions extends MergedList {
+interface PinnedRowsOptions extends MergedList {
   /** Shows the user's own changes on this page at once: the next answers are not pinned. */
   readonly followsOwnChanges?: boolean;
   /** The first rows of an empty list wait too, because something is shown below it. */
-  readonly holdsEmpty?: boolean;
+  readonly pinsEmpty?: boolean;
 }
 
 const NO_SELECTION: ReadonlySet<never> = new Set();
@@ -31,13 +31,13 @@ const NO_SELECTION: ReadonlySet<never> = new Set();
 export function usePinnedRows<T extends HasId>(
   latest: readonly T[] | undefined,
   key: string,
-  { followsOwnChanges = false, holdsEmpty = false, ...shape }: HeldRowsOptions = {},
+  { followsOwnChanges = false, pinsEmpty = false, ...shape }: PinnedRowsOptions = {},
 ) {
   const [state, setState] = useState<State<T>>(() => ({ key, latest, shown: asIs(latest) }));
   const change = (how: (shown: ShownRows<T>) => ShownRows<T>) => setState((now) => ({ ...now, shown: how(now.shown) }));
   let { shown } = state;
   if (state.key !== key || state.latest !== latest) {
-    const hasShown = state.shown.rows.length > 0 || (holdsEmpty && state.latest !== undefined);
+    const hasShown = state.shown.rows.length > 0 || (pinsEmpty && state.latest !== undefined);
     const isPinned = state.key === key && hasShown && !(followsOwnChanges && changedJustNow());
     shown = latest && isPinned ? mergePage(state.shown.rows, latest, shape) : asIs(latest);
     setState({ key, latest, shown });

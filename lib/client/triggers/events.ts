@@ -11,7 +11,7 @@ export const eventKeys = {
   one: (tenant: string, id: string) => [...eventKeys.all(tenant), "one", id] as const,
 };
 
-export interface EventPlace {
+export interface EventListParams {
   /** A whole name, or a prefix followed by `*`. */
   readonly name?: string | null;
   readonly cursor?: string | null;
@@ -19,7 +19,7 @@ export interface EventPlace {
   readonly limit?: number;
 }
 
-export function eventsOptions(tenant: string, { name, cursor, correlation, limit = EVENTS_PER_PAGE }: EventPlace) {
+export function eventsOptions(tenant: string, { name, cursor, correlation, limit = EVENTS_PER_PAGE }: EventListParams) {
   const query = queryString({ limit, name, cursor, correlation_id: correlation });
   return queryOptions({
     queryKey: [...eventKeys.all(tenant), "list", query],
@@ -46,6 +46,12 @@ export function useReplayEvent(tenant: string) {
       void client.invalidateQueries({ queryKey: triggerKeys.all(tenant) });
     },
   });
+}
+
+/** An event that is being composed. */
+export interface EventDraft {
+  readonly name: string;
+  readonly data: Record<string, unknown>;
 }
 
 /** Publishes one event. The same key sent twice publishes one event. */

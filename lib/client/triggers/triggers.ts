@@ -26,13 +26,13 @@ export const triggerKeys = {
   firings: (tenant: string, id: string) => [...triggerKeys.one(tenant, id), "firings"] as const,
 };
 
-export interface TriggerPlace {
+export interface TriggerListParams {
   readonly kind: Trigger["trigger_type"] | null;
   readonly q: string | null;
   readonly cursor: string | null;
 }
 
-export function triggersOptions(tenant: string, { kind, q, cursor }: TriggerPlace) {
+export function triggersOptions(tenant: string, { kind, q, cursor }: TriggerListParams) {
   const query = queryString({ limit: TRIGGERS_PER_PAGE, trigger_type: kind, q: q?.trim(), cursor });
   return queryOptions({
     queryKey: [...triggerKeys.lists(tenant), query],
@@ -48,12 +48,12 @@ export function triggerOptions(tenant: string, id: string) {
   });
 }
 
-export interface FiringPlace {
+export interface FiringListParams {
   readonly outcome: FiringOutcome | null;
   readonly cursor: string | null;
 }
 
-export function firingsOptions(tenant: string, id: string, { outcome, cursor }: FiringPlace) {
+export function firingsOptions(tenant: string, id: string, { outcome, cursor }: FiringListParams) {
   const query = queryString({ limit: FIRINGS_PER_PAGE, outcome, cursor });
   return queryOptions({
     queryKey: [...triggerKeys.firings(tenant, id), query],
@@ -72,6 +72,9 @@ export function triggerPreviewOptions(tenant: string, body: PreviewTrigger) {
     retry: false,
   });
 }
+
+/** The tested trigger: a stored one, or one that is being composed. */
+export type TestTarget = Pick<TestTriggers, "trigger_id" | "draft">;
 
 /** What an event would do with triggers. Nothing is written. */
 export function testOptions(tenant: string, body: TestTriggers) {

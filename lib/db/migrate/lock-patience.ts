@@ -23,7 +23,7 @@ export async function withoutQueueing<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const giveUpAt = performance.now() + patienceMs;
-  for (let told = false; ; told = true) {
+  for (let logged = false; ; logged = true) {
     try {
       return await work();
     } catch (error) {
@@ -37,19 +37,19 @@ export async function withoutQueueing<T>(
           error,
         );
       }
-      if (!told) log(`waiting for a lock; trying again every second or two. Oldest transactions: ${holders}`);
+      if (!logged) log(`waiting for a lock; trying again every second or two. Oldest transactions: ${holders}`);
       await waitMs(jitter(PAUSE_MS));
     }
   }
 }
 
 async function oldestTransactions(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ told: string }>(
+  const { rows } = await client.query<{ holder: string }>(
     `select format('pid %s (%s, for %s s)', pid, coalesce(nullif(application_name, ''), 'no name'),
-              round(extract(epoch from clock_timestamp() - xact_start))) as told
+              round(extract(epoch from clock_timestamp() - xact_start))) as holder
      from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
      order by xact_start limit 3`,
   );
-  return rows.map(({ told }) => told).join(", ") || "none visible to this login";
+  return rows.map(({ holder }) => holder).join(", ") || "none visible to this login";
 }

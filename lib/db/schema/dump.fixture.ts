@@ -1,3 +1,10 @@
+/*
+ * Tests of the whole schema: its snapshot, the Drizzle mirror, the SQL functions, the rows that statements declare, and
+ * day partitions. `advisory-locks.ts` is the only product code here: the arguments of every advisory lock.
+ *
+ * Start with `dumpSchema` below, then `statements.db.test.ts`.
+ */
+
 import pg from "pg";
 
 const RELATIONS = `

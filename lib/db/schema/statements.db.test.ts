@@ -58,7 +58,7 @@ const NEVER_NULL: Readonly<Record<string, readonly string[]>> = {
   "lib/queue/leases/rescue-expired-leases.ts": ["claimed_by_worker"],
   "lib/queue/remote/remote-work.ts": ["worker_id", "claimed_at"],
   "lib/queue/schedules/fire-due-schedules.ts": ["next_run_at"],
-  "lib/queue/triggers/room.ts": ["condition"],
+  "lib/queue/triggers/trigger-limits.ts": ["condition"],
   "lib/webhooks/deliveries.ts": ["secret"],
   "lib/webhooks/endpoints.ts": ["secret"],
 };

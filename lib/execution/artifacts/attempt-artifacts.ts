@@ -66,7 +66,7 @@ export class AttemptArtifacts {
 }
 
 /** Stores whole content: text, bytes, or pieces from an iterable. */
-export async function writeAll(writer: ArtifactWriter, content: ArtifactContent): Promise<KeptArtifact> {
+export async function writeArtifact(writer: ArtifactWriter, content: ArtifactContent): Promise<KeptArtifact> {
   if (typeof content === "string" || content instanceof Uint8Array) await writer.write(content);
   else for await (const piece of content) await writer.write(piece);
   return writer.end();

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, opendir, realpath } from "node:fs/promise
 import { entryPath, type OpenFolder, openBelow, openFolder, PathRefusedError } from "@/lib/files/open-folder";
 import { normalizeRelative } from "../paths";
 import type { RunContext } from "../types";
-import { type AttemptArtifacts, writeAll } from "./attempt-artifacts";
+import { type AttemptArtifacts, writeArtifact } from "./attempt-artifacts";
 import { nameProblem } from "./names";
 
 /** The folder in a command's working folder whose files are kept. */
@@ -92,7 +92,7 @@ async function keep(root: OpenFolder, { artifacts, check }: Collection, file: Na
   try {
     const { contentType } = file;
     const writer = artifacts.open(file.name, contentType === undefined ? {} : { contentType }, check);
-    await writeAll(writer, handle.createReadStream({ highWaterMark: 256 * 1024, autoClose: false }));
+    await writeArtifact(writer, handle.createReadStream({ highWaterMark: 256 * 1024, autoClose: false }));
   } finally {
     await handle.close();
   }

@@ -1,4 +1,4 @@
-import { type AttemptArtifacts, isContent, writeAll } from "../artifacts/attempt-artifacts";
+import { type AttemptArtifacts, isContent, writeArtifact } from "../artifacts/attempt-artifacts";
 import type { ArtifactContent, ArtifactOptions } from "../artifacts/types";
 import type { HandlerContext, LogContext } from "../define-job";
 import { AttemptStoppedError, SnoozedError } from "../errors";
@@ -154,7 +154,7 @@ function artifactOf(run: ContextSource): HandlerContext<unknown>["artifact"] {
   const artifact = (name: string, second?: ArtifactContent | ArtifactOptions, third: ArtifactOptions = {}) => {
     check();
     if (!isContent(second)) return run.artifacts.open(name, second ?? {}, check);
-    return writeAll(run.artifacts.open(name, third, check), second);
+    return writeArtifact(run.artifacts.open(name, third, check), second);
   };
   return artifact as HandlerContext<unknown>["artifact"];
 }

@@ -8,7 +8,7 @@
  */
 
 import type { CommandUsage } from "../process/usage";
-import type { AttemptOutput, OutputStream, RunContext } from "../types";
+import type { CapturedOutput, OutputStream, RunContext } from "../types";
 import type { SecretForms } from "./secret-forms";
 import { type CapturedStream, StreamCapture } from "./stream-capture";
 
@@ -20,7 +20,7 @@ export interface ProcessEnd {
 }
 
 /** Output of an attempt that has started no process. */
-export const NO_OUTPUT: AttemptOutput = Object.freeze({
+export const NO_OUTPUT: CapturedOutput = Object.freeze({
   stdoutTail: "",
   stdoutBytes: 0,
   stderrTail: "",
@@ -50,11 +50,11 @@ export class AttemptCapture {
   }
 
   /** Ends both streams; call it once. */
-  finish(end: ProcessEnd): AttemptOutput {
+  finish(end: ProcessEnd): CapturedOutput {
     const stdout = this.#streams.get("stdout")?.finish() ?? NOTHING;
     const stderr = this.#streams.get("stderr")?.finish() ?? NOTHING;
-    this.#tellLeftOut("standard output", stdout);
-    this.#tellLeftOut("standard error", stderr);
+    this.#logOmitted("standard output", stdout);
+    this.#logOmitted("standard error", stderr);
     return {
       stdoutTail: stdout.tail,
       stdoutBytes: stdout.bytes,
@@ -68,7 +68,7 @@ export class AttemptCapture {
     };
   }
 
-  #tellLeftOut(name: string, { leftOut, bytes }: CapturedStream): void {
+  #logOmitted(name: string, { leftOut, bytes }: CapturedStream): void {
     if (leftOut > 0) this.#ctx.onLog("warn", `${leftOut} of ${bytes} bytes of ${name} are not in the log.`);
   }
 

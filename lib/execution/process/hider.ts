@@ -34,9 +34,9 @@ export class Hider {
   }
 
   /** Records hidden paths and returns the folders that were not hidden before. */
-  #remember({ covers, files, places }: Hidden): string[] {
+  #remember({ covers, files, resolved }: Hidden): string[] {
     const covered = covers.filter(({ isScratch }) => !isScratch);
-    const folders = new Set([...places, ...covered].flatMap(({ path }) => path ?? []));
+    const folders = new Set([...resolved, ...covered].flatMap(({ path }) => path ?? []));
     const added = [...folders].filter((path) => !this.#folders.has(path));
     for (const path of added) this.#folders.add(path);
     for (const file of files) this.#files.add(file);

@@ -40,7 +40,7 @@ test("the folder of a secret file is hidden with it, unless commands need that f
     ],
     files: [at("jobs/.env"), "/etc/hostname"],
     locked: null,
-    places: [{ name: at("home"), path: at("home") }],
+    resolved: [{ name: at("home"), path: at("home") }],
   });
 });
 

@@ -15,7 +15,7 @@ interface Cover {
 }
 
 /** A folder of a plan, and its real path; null while it does not exist. */
-interface Place {
+interface ResolvedPath {
   readonly name: string;
   readonly path: string | null;
 }
@@ -31,7 +31,7 @@ export interface Hidden {
   /** What is read-only for a command that has the worker's user; null for other users. */
   readonly locked: Locked | null;
   /** The folders to hide. A command does not start if one of them has moved since. */
-  readonly places: readonly Place[];
+  readonly resolved: readonly ResolvedPath[];
 }
 
 interface Locked {
@@ -63,13 +63,13 @@ export interface HidingPlan {
  * @throws JobError if a folder leads to the root of the file system, which cannot be hidden
  */
 export async function planHiding(plan: HidingPlan, mount: string): Promise<Hidden> {
-  const [kept, secrets, ownToEach, places] = await Promise.all([
+  const [kept, secrets, ownToEach, resolved] = await Promise.all([
     realPaths(plan.kept).then(outermost),
     secretsOf(plan.files),
     realPaths(plan.scratch),
-    Promise.all(plan.folders.map(placeOf)),
+    Promise.all(plan.folders.map(resolvedPath)),
   ]);
-  const folders = places.flatMap(({ path }) => path ?? []);
+  const folders = resolved.flatMap(({ path }) => path ?? []);
   if (folders.includes(sep)) throw new JobError(UNHIDEABLE, { errorType: "temporary_resource" });
   const isNeeded = (folder: string) => kept.some((path) => contains(folder, path)) || folder.split(sep).length < 3;
   const { files } = secrets;
@@ -81,15 +81,15 @@ export async function planHiding(plan: HidingPlan, mount: string): Promise<Hidde
     covers.push({ path, kept: kept.filter((one) => contains(path, one)), isScratch: ownToEach.includes(path) });
   }
   const locked = plan.readOnlyExcept ? await lockedFor(covers, plan.readOnlyExcept) : null;
-  return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)), locked, places };
+  return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)), locked, resolved };
 }
 
 /** Returns the real paths of files, of their folders, and of the folders of the links that lead to them. */
 async function secretsOf(names: readonly string[]) {
-  const places = (await Promise.all(names.map(placeOf))).filter(({ path }) => path !== null);
-  const files = [...new Set(places.flatMap(({ path }) => path ?? []))];
+  const resolved = (await Promise.all(names.map(resolvedPath))).filter(({ path }) => path !== null);
+  const files = [...new Set(resolved.flatMap(({ path }) => path ?? []))];
   // A link may lead elsewhere once a secret is rotated.
-  const named = await realPaths(places.map(({ name }) => dirname(name)));
+  const named = await realPaths(resolved.map(({ name }) => dirname(name)));
   return { files, folders: [...files.map((file) => dirname(file)), ...named] };
 }
 
@@ -134,7 +134,7 @@ interface Job {
  * past the covers. Fails with exit code 75 if a shared or hidden path was replaced since it was checked.
  */
 export function hiding(hidden: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
-  const { mount, covers, files, locked, places } = hidden;
+  const { mount, covers, files, locked, resolved } = hidden;
   const own = realOf(jobFolder);
   const empty = files.map(quote);
   const given = shared.map((one, index) => ({ ...one, fd: first + index, isHidden: isHiddenBy(covers, one.path) }));
@@ -148,7 +148,7 @@ export function hiding(hidden: Hidden, { folder: jobFolder, first, shared }: Job
     ...given.filter(({ isHidden }) => isHidden).map(openAgain),
     ...covers.flatMap((cover) => coverFolder(cover, own)),
     ...empty.map((file) => `[ ! -e ${file} ] || "$mount" -c --bind /dev/null ${file}`),
-    ...places.map(expectPlace),
+    ...resolved.map(expectUnmoved),
     ...(locked ? keepWritable(locked, [...own, ...given.flatMap(writablePath)]) : []),
     ...given.flatMap((one) => (one.isHidden ? putBack(one) : openAgain(one))),
     ...(locked ? lockAll(locked, covers) : []),
@@ -198,7 +198,7 @@ function lockAll({ mounts, except }: Locked, covers: readonly Cover[]): string[]
 }
 
 // Runs after the covers: a folder that was created, or whose link was changed, since the check lies outside them.
-function expectPlace({ name, path }: Place): string {
+function expectUnmoved({ name, path }: ResolvedPath): string {
   const isThere = path === null ? "" : ` || [ ${quote(name)} -ef ${quote(path)} ]`;
   return `[ ! -e ${quote(name)} ]${isThere} || moved`;
 }
@@ -235,13 +235,13 @@ function realOf(path: string): string[] {
   }
 }
 
-async function placeOf(name: string): Promise<Place> {
-  const place = resolve(name);
-  return { name: place, path: await realpath(place).catch(() => null) };
+async function resolvedPath(name: string): Promise<ResolvedPath> {
+  const absolute = resolve(name);
+  return { name: absolute, path: await realpath(absolute).catch(() => null) };
 }
 
 const realPaths = async (names: readonly string[]): Promise<string[]> => [
-  ...new Set((await Promise.all(names.map(placeOf))).flatMap(({ path }) => path ?? [])),
+  ...new Set((await Promise.all(names.map(resolvedPath))).flatMap(({ path }) => path ?? [])),
 ];
 
 /** Returns the paths that lie in none of the others. */

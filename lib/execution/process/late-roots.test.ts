@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 /** A test's folder, in which roots of providers and folders with secrets come, go and change. */
-function makePlace() {
+function makeRoots() {
   const base = path.join(folder.root, randomUUID());
   mkdirSync(base);
   chmodSync(base, 0o755);
@@ -32,11 +32,11 @@ function makePlace() {
   };
   return { base, at, fill, link };
 }
-type Place = ReturnType<typeof makePlace>;
+type Roots = ReturnType<typeof makeRoots>;
 
 interface Change {
-  readonly before: (place: Place) => void;
-  readonly after: (place: Place) => void;
+  readonly before: (roots: Roots) => void;
+  readonly after: (roots: Roots) => void;
 }
 
 const CHANGES: Readonly<Record<string, Change>> = {
@@ -77,7 +77,7 @@ const LOOK = `cat "$BASE"/*/*/file "$1/../globex/file" "$1/../../globex/file" 2>
 const OWN = `cat "$1/file"; ${LOOK}`;
 
 describe.runIf(process.platform === "linux").each(["best", "user"] as const)("isolated as %s", (isolation) => {
-  async function worker({ base, at }: Place, files: readonly string[] = []) {
+  async function worker({ base, at }: Roots, files: readonly string[] = []) {
     const given = { placeholders: { path: { type: "provider_path", path_from: "path" } }, argv: ["{path}"] };
     const entries = {
       alone: { ...(await shellCommand(folder, "alone", LOOK)), env: { BASE: base } },
@@ -107,12 +107,12 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
   test.each(Object.entries(CHANGES))(
     "a root that %s after the worker's start is hidden from commands",
     async (_what, { before, after }) => {
-      const place = makePlace();
-      before(place);
-      const { run, hides } = await worker(place);
+      const roots = makeRoots();
+      before(roots);
+      const { run, hides } = await worker(roots);
       if (!hides) return;
       expect(await run("alone")).toMatchObject({ outcome: { kind: "succeeded" }, said: "" });
-      after(place);
+      after(roots);
       expect(await run("alone")).toMatchObject({ outcome: { kind: "succeeded" }, said: "" });
       const { outcome, said } = await run("given");
       expect(outcome.kind).toBe("succeeded");
@@ -122,27 +122,27 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
   );
 
   test("the earlier target of a link stays hidden, and each folder found later is reported once", async () => {
-    const place = makePlace();
-    const { run, found, hides } = await worker(place);
+    const roots = makeRoots();
+    const { run, found, hides } = await worker(roots);
     if (!hides) return;
     const seen: string[] = [];
     for (const name of ["one", "two", "one"]) {
-      place.fill(name);
-      place.link(name, "root");
+      roots.fill(name);
+      roots.link(name, "root");
       seen.push((await run("alone")).said);
     }
     expect(seen).toEqual(["", "", ""]);
-    expect(found).toEqual([[place.at("one")], [place.at("two")]]);
+    expect(found).toEqual([[roots.at("one")], [roots.at("two")]]);
   });
 
   test.each(Object.entries(CHANGES))(
     "a root that %s while a command starts exposes no other tenant's folder",
     async (_what, { before, after }) => {
-      const place = makePlace();
-      before(place);
-      const { run, hides } = await worker(place);
+      const roots = makeRoots();
+      before(roots);
+      const { run, hides } = await worker(roots);
       if (!hides) return;
-      const { outcome, said } = await run("given", () => after(place));
+      const { outcome, said } = await run("given", () => after(roots));
       expect(said.includes("globex")).toBe(false);
       const refused = { kind: "failed", message: expect.stringContaining("retry the job") };
       if (outcome.kind !== "succeeded") expect(outcome).toMatchObject(refused);
@@ -150,32 +150,32 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
   );
 
   test("a missing root does not keep commands from starting", async () => {
-    const place = makePlace();
-    place.fill("root");
-    const { run, hides } = await worker(place);
+    const roots = makeRoots();
+    roots.fill("root");
+    const { run, hides } = await worker(roots);
     if (!hides) return;
-    rmSync(place.at("root"), { recursive: true });
+    rmSync(roots.at("root"), { recursive: true });
     expect((await run("alone")).outcome.kind).toBe("succeeded");
   });
 
   test("no command starts while a root links to /, which cannot be hidden", async () => {
-    const place = makePlace();
-    const { run, hides } = await worker(place);
+    const roots = makeRoots();
+    const { run, hides } = await worker(roots);
     if (!hides) return;
-    symlinkSync("/", place.at("root"));
+    symlinkSync("/", roots.at("root"));
     expect((await run("alone")).outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
-    rmSync(place.at("root"));
+    rmSync(roots.at("root"));
     expect((await run("alone")).outcome.kind).toBe("succeeded");
   });
 
   test("a file with secrets that is created or relinked later is hidden too", async () => {
-    const place = makePlace();
-    place.fill("one");
-    place.link("one", "config");
-    const { run, hides } = await worker(place, [place.at("config/acme/file"), place.at("late/acme/file")]);
+    const roots = makeRoots();
+    roots.fill("one");
+    roots.link("one", "config");
+    const { run, hides } = await worker(roots, [roots.at("config/acme/file"), roots.at("late/acme/file")]);
     if (!hides) return;
-    for (const name of ["two", "late"]) place.fill(name);
-    place.link("two", "config");
+    for (const name of ["two", "late"]) roots.fill(name);
+    roots.link("two", "config");
     expect((await run("alone")).said).not.toContain("acme");
   });
 });

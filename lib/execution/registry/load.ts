@@ -145,25 +145,25 @@ function checkedScript(key: string, script: string): string {
   return path;
 }
 
-interface Place {
+interface LoadContext {
   readonly jobsFolder: string;
   readonly placement: Placement;
   readonly launch: Isolation;
 }
 
-async function toCommand({ key, spec }: { key: string; spec: CommandSpec }, place: Place): Promise<Command> {
+async function toCommand({ key, spec }: { key: string; spec: CommandSpec }, context: LoadContext): Promise<Command> {
   const template = templateOf(key, spec);
   const given = Object.values(spec.placeholders).filter(({ type }) => type === "provider_path").length;
   if (given > MOST_SHARED)
     throw wrong(key, `at most ${MOST_SHARED} placeholders can be a provider_path, and it has ${given}`);
   const limits = withinOwnLimits({
     ...spec.limits,
-    processes: spec.limits.processes ?? (isCountedApart(place.launch) ? PROCESSES : undefined),
+    processes: spec.limits.processes ?? (isCountedApart(context.launch) ? PROCESSES : undefined),
   });
   const total_memory_mb = spec.limits.total_memory_mb ?? limits.memory_mb ?? halfOfMemory();
   const checked = { key, spec: { ...spec, limits: { ...spec.limits, ...limits, total_memory_mb } }, template };
-  if (spec.script !== undefined) return { ...checked, ...(await scriptProgram(key, spec.script, place)) };
-  return { ...checked, ...(await binaryProgram(key, spec, place.launch.runAs)) };
+  if (spec.script !== undefined) return { ...checked, ...(await scriptProgram(key, spec.script, context)) };
+  return { ...checked, ...(await binaryProgram(key, spec, context.launch.runAs)) };
 }
 
 /** True if the kernel counts the processes of commands separately from the worker's. */
@@ -179,14 +179,20 @@ function templateOf(key: string, spec: CommandSpec): Command["template"] {
   }
 }
 
-async function scriptProgram(key: string, script: string, place: Place): Promise<Pick<Command, "program" | "files">> {
-  const original = await trusted(join(place.jobsFolder, checkedScript(key, script)), `command ${key}: script`);
-  if (!original.path.startsWith(`${place.jobsFolder}/`))
+async function scriptProgram(
+  key: string,
+  script: string,
+  context: LoadContext,
+): Promise<Pick<Command, "program" | "files">> {
+  const original = await trusted(join(context.jobsFolder, checkedScript(key, script)), `command ${key}: script`);
+  if (!original.path.startsWith(`${context.jobsFolder}/`))
     throw wrong(key, "script leads outside the folder of the registry");
-  const copy = join(place.placement.scriptsRoot, checkedScript(key, script));
+  const copy = join(context.placement.scriptsRoot, checkedScript(key, script));
   const file =
-    place.placement.scriptsRoot === place.jobsFolder ? original : await trusted(copy, `command ${key}: copied script`);
-  return { program: [place.placement.node, file.path], files: [file] };
+    context.placement.scriptsRoot === context.jobsFolder
+      ? original
+      : await trusted(copy, `command ${key}: copied script`);
+  return { program: [context.placement.node, file.path], files: [file] };
 }
 
 async function binaryProgram(

@@ -82,9 +82,9 @@ async function checkEnvProgram(file: string, argument = "", { runAs, path }: Lau
     .filter((word) => !word.includes("="));
   const [name] = words;
   if (path === undefined || !name || name.startsWith("-")) return;
-  const places = name.includes("/") ? [name] : path.split(":").map((folder) => join(folder, name));
-  for (const place of places) {
-    if ((await checkMode(place, runAs, "-x").catch(() => "no")) !== "no") return;
+  const candidates = name.includes("/") ? [name] : path.split(":").map((folder) => join(folder, name));
+  for (const candidate of candidates) {
+    if ((await checkMode(candidate, runAs, "-x").catch(() => "no")) !== "no") return;
   }
   throw new UntrustedFileError(`${file} needs the program ${JSON.stringify(name)}, which this worker does not have`);
 }

@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { Published } from "@/lib/queue/types";
-import { isContent, writeAll } from "../artifacts/attempt-artifacts";
+import { isContent, writeArtifact } from "../artifacts/attempt-artifacts";
 import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "../artifacts/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
 import { JobError, NonRetryableError, SnoozedError } from "../errors";
@@ -61,8 +61,8 @@ class Guest {
   readonly reportChange = reportTo({ onLog: (level, text) => this.#log(level, text) });
 
   end(answer: GuestAnswer): void {
-    if (this.#unshown) this.#tell(this.#unshown);
-    this.#tell({ type: "done", answer });
+    if (this.#unshown) this.#post(this.#unshown);
+    this.#post({ type: "done", answer });
     this.port.close();
   }
 
@@ -84,11 +84,11 @@ class Guest {
           : this.#call({ verb: "command", key, args })) as HandlerContext<unknown>["command"],
       artifact: ((name: string, second?: ArtifactContent | ArtifactOptions, third: ArtifactOptions = {}) =>
         isContent(second)
-          ? writeAll(this.#artifact(name, third), second)
+          ? writeArtifact(this.#artifact(name, third), second)
           : this.#artifact(name, second ?? {})) as HandlerContext<unknown>["artifact"],
       transaction: () => Promise.reject(noTransaction()),
       step: (name, fn) => this.#step(name, async () => fn()) as never,
-      enqueue: (job) => this.#tell({ type: "enqueue", job }),
+      enqueue: (job) => this.#post({ type: "enqueue", job }),
       publishEvent: async (event) => (await this.#call({ verb: "publish-event", event })) as Published,
       snooze: (seconds, reason) => {
         throw new SnoozedError(seconds, reason);
@@ -104,19 +104,19 @@ class Guest {
     this.#unshown = now - this.#shownAt < PROGRESS_MS ? progress : null;
     if (this.#unshown) return;
     this.#shownAt = now;
-    this.#tell(progress);
+    this.#post(progress);
   }
 
   #log(first: string, message?: string, context?: LogContext): void {
     const level = message === undefined ? "info" : (first as LogLevel);
     const line = { type: "log" as const, level, message: message ?? first };
     if (context === undefined) {
-      this.#tell(line);
+      this.#post(line);
       return;
     }
     const { cleaned, changes } = cleanContext(context, secretForms([]), this.#saidOfContexts);
-    this.#tell({ ...line, context: cleaned });
-    for (const change of changes) this.#tell({ type: "log", level: "warn", message: change });
+    this.#post({ ...line, context: cleaned });
+    for (const change of changes) this.#post({ type: "log", level: "warn", message: change });
   }
 
   #rows(key: string, args: Readonly<Record<string, unknown>>): CommandRun {
@@ -176,13 +176,13 @@ class Guest {
   async #call(call: Call): Promise<unknown> {
     const id = this.#next++;
     const answered = new Promise<GuestAnswer>((resolve) => this.#calls.set(id, resolve));
-    this.#tell({ type: "call", id, call });
+    this.#post({ type: "call", id, call });
     const answer = await answered;
     if (answer.ok) return answer.value;
     throw fromWire(answer.error);
   }
 
-  #tell(message: FromGuest): void {
+  #post(message: FromGuest): void {
     this.port.postMessage(message);
   }
 
@@ -199,7 +199,7 @@ class Guest {
       // The value as it will be stored; a value that is not JSON fails here and not between the threads.
       return asExactJson(result);
     });
-    this.#tell({ type: "step-ran", run, answer });
+    this.#post({ type: "step-ran", run, answer });
   }
 }
 

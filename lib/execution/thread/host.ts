@@ -69,7 +69,7 @@ export class HandlerThread {
       thread.on("error", (error) => reject(failureOf(error)));
       thread.on("messageerror", (error) => reject(failureOf(error)));
       thread.once("exit", (code) => reject(endedBySelf(code)));
-      const abort = () => this.#tell({ type: "abort", reason: context.signal.reason as StopReason });
+      const abort = () => this.#post({ type: "abort", reason: context.signal.reason as StopReason });
       context.signal.addEventListener("abort", abort, { once: true });
       if (context.signal.aborted) abort();
     });
@@ -83,7 +83,7 @@ export class HandlerThread {
     await withDeadline(this.#printed, LEAVES_WITHIN_MS);
   }
 
-  #tell(message: FromHost): void {
+  #post(message: FromHost): void {
     this.#thread?.postMessage(message);
   }
 
@@ -99,11 +99,11 @@ export class HandlerThread {
       case "step-ran":
         return this.#steps.get(message.run)?.(message.answer);
       case "call":
-        return this.#tellAnswer(message.id, message.call);
+        return this.#postAnswer(message.id, message.call);
     }
   }
 
-  async #tellAnswer(id: number, call: Call): Promise<void> {
+  async #postAnswer(id: number, call: Call): Promise<void> {
     const answer = await this.#answer(call);
     const transferred = call.verb === "open-file" && answer.ok ? [answer.value as FileHandle] : [];
     this.#thread?.postMessage({ type: "answer", id, answer } satisfies FromHost, transferred);
@@ -150,7 +150,7 @@ export class HandlerThread {
 
   async #runStep(run: number): Promise<unknown> {
     const ran = new Promise<GuestAnswer>((resolve) => this.#steps.set(run, resolve));
-    this.#tell({ type: "run-step", run });
+    this.#post({ type: "run-step", run });
     const answer = await ran;
     this.#steps.delete(run);
     if (answer.ok) return answer.value;

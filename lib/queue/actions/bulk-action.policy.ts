@@ -10,7 +10,7 @@ import {
 } from "../states";
 import type { FieldProblem } from "../types";
 import { checkJobChange } from "./job-change.policy";
-import type { ActResult, BulkAct } from "./types";
+import type { ActionResult, ChosenAction } from "./types";
 
 const IS_FOR: Readonly<Record<BulkActionName, (status: JobStatus) => boolean>> = {
   cancel: isCancelable,
@@ -28,7 +28,7 @@ export function eligibleStatuses(action: BulkActionName, asked: readonly JobStat
 }
 
 /** Returns what is wrong with a bulk action: a value that is missing, out of range, or belongs to another action. */
-export function checkBulkAct({ action, priority, scheduled_for: scheduledFor }: BulkAct): FieldProblem[] {
+export function checkChosenAction({ action, priority, scheduled_for: scheduledFor }: ChosenAction): FieldProblem[] {
   const needs = { priority: action === "set_priority", scheduled_for: action === "reschedule" };
   const given = { priority: priority !== undefined, scheduled_for: scheduledFor !== undefined };
   const misplaced = (["priority", "scheduled_for"] as const)
@@ -54,7 +54,7 @@ export interface ResultCounts {
 /**
  * Counts results. A job that is gone or whose state has changed was skipped; a job refused for another reason failed.
  */
-export function countResults(results: readonly ActResult[]): ResultCounts {
+export function countResults(results: readonly ActionResult[]): ResultCounts {
   const done = results.filter((result) => result.code === "done").length;
   const skipped = results.filter((result) => result.code === "not-found" || result.code === "state-conflict").length;
   return { done, skipped, failed: results.length - done - skipped };

@@ -126,7 +126,7 @@ export const storeChunkSql = statement(
  * Takes up to $3 of the jobs that one chunk set aside, the oldest first: the last chunk's, and of these the last ones.
  * No row: no jobs are left.
  */
-export const takeHeldJobsSql = statement(
+export const takeSetAsideJobsSql = statement(
   "take_held_jobs",
   `with next as (
      select chunk_no, held_ids from app.bulk_action_chunks

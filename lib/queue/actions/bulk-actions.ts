@@ -3,7 +3,7 @@ import { bulkActionNotFound, QueueError } from "../errors";
 import { getJobRows, inTenant } from "../read/get-job";
 import { HIGHEST_ID } from "../read/list-jobs";
 import type { TenantScope } from "../types";
-import { checkBulkAct, eligibleStatuses } from "./bulk-action.policy";
+import { checkChosenAction, eligibleStatuses } from "./bulk-action.policy";
 import {
   acceptBulkActionSql,
   countOpenActionsSql,
@@ -13,7 +13,7 @@ import {
   requestAbortSql,
 } from "./bulk-actions.sql";
 import { getBulkAction } from "./read-bulk-actions";
-import type { BulkAct, BulkTarget, JobAction, JobActionPreview } from "./types";
+import type { BulkTarget, ChosenAction, JobAction, JobActionPreview } from "./types";
 import { countTarget, nextJobs } from "./walk-jobs";
 
 const SAMPLES = 20;
@@ -21,7 +21,7 @@ const SAMPLES = 20;
 const MOST_OPEN = 20;
 
 /** A bulk action and its target. */
-export interface BulkRequest extends BulkAct {
+export interface BulkRequest extends ChosenAction {
   readonly target: BulkTarget;
 }
 
@@ -100,7 +100,7 @@ async function refuseTooMany(tx: TenantTransaction, scope: TenantScope): Promise
 
 /** Returns the target as stored: ids from newest to oldest, each once; a filter keeps only the eligible statuses. */
 function narrow(request: BulkRequest): { target: BulkTarget; statuses: readonly string[] } {
-  const problems = checkBulkAct(request);
+  const problems = checkChosenAction(request);
   if (problems.length > 0) throw new QueueError("invalid-value", "The action is not valid.", { problems });
   const { action, target } = request;
   if ("job_ids" in target) {

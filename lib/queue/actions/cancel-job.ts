@@ -1,7 +1,7 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { notifyCancel, notifyChanges, notifyWork } from "../notify";
 import type { Job, TenantScope } from "../types";
-import { type ActionRow, actOnOne, idsOf, type JobAct } from "./act-on-jobs";
+import { type ActionRow, type ActionSpec, applyActionToOne, idsOf } from "./apply-action";
 import { cancelWaitingSql, requestCancelSql } from "./cancel-job.sql";
 import { lockLiveJobs } from "./change-jobs";
 
@@ -10,7 +10,7 @@ interface EndedRow extends ActionRow {
   readonly released: readonly number[] | null;
 }
 
-export const CANCEL: JobAct<ActionRow> = {
+export const CANCEL: ActionSpec<ActionRow> = {
   action: "cancel",
   lock: lockLiveJobs,
   refuse: () => null,
@@ -36,4 +36,4 @@ export const CANCEL: JobAct<ActionRow> = {
  * @throws QueueError not-found; state-conflict if the job has already ended (the first commit wins)
  */
 export const cancelJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<Job> =>
-  actOnOne(db, scope, { act: CANCEL, jobId });
+  applyActionToOne(db, scope, { spec: CANCEL, jobId });

@@ -3,7 +3,7 @@ import { QueueError } from "../errors";
 import { notifyChanges, notifyWork } from "../notify";
 import { isChangeable, isPausable, isResumable, type LiveState } from "../states";
 import type { Job, TenantScope } from "../types";
-import { type ActionRow, actOnOne, idsOf, type JobAct } from "./act-on-jobs";
+import { type ActionRow, type ActionSpec, applyActionToOne, idsOf } from "./apply-action";
 import { changeJobsSql, ensureLanesSql, lockLiveJobsSql, pauseJobsSql, resumeJobsSql } from "./change-jobs.sql";
 import { checkJobChange } from "./job-change.policy";
 import type { ActionRefusal, JobChange } from "./types";
@@ -24,14 +24,14 @@ export const lockLiveJobs = (tx: TenantTransaction, jobIds: readonly string[]): 
 
 const refuseUnless = (legal: (row: LiveRow) => boolean) => (row: LiveRow) => (legal(row) ? null : "state-conflict");
 
-export const PAUSE: JobAct<LiveRow> = {
+export const PAUSE: ActionSpec<LiveRow> = {
   action: "pause",
   lock: lockLiveJobs,
   refuse: refuseUnless((job) => isPausable(job.status)),
   write: async (tx, jobs) => withNotice(tx, await tx.run<MovedRow>(pauseJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
 
-export const RESUME: JobAct<LiveRow> = {
+export const RESUME: ActionSpec<LiveRow> = {
   action: "resume",
   lock: lockLiveJobs,
   refuse: refuseUnless((job) => isResumable(job.status)),
@@ -39,7 +39,7 @@ export const RESUME: JobAct<LiveRow> = {
 };
 
 /** Returns the action that changes priority, time or both. @throws QueueError invalid-value */
-export function changeAct(change: JobChange): JobAct<LiveRow> {
+export function changeAction(change: JobChange): ActionSpec<LiveRow> {
   const problems = checkJobChange(change);
   if (problems.length > 0) throw new QueueError("invalid-value", "The change is not valid.", { problems });
   const { priority = null, scheduled_for = null } = change;
@@ -79,14 +79,14 @@ function withNotice(tx: TenantTransaction, moved: readonly MovedRow[]): readonly
  * @throws QueueError not-found; state-conflict unless it is queued
  */
 export const pauseJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<Job> =>
-  actOnOne(db, scope, { act: PAUSE, jobId });
+  applyActionToOne(db, scope, { spec: PAUSE, jobId });
 
 /**
  * Puts a paused job back into its lane, at the position that it would have without the pause.
  * @throws QueueError not-found; state-conflict unless it is paused
  */
 export const resumeJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<Job> =>
-  actOnOne(db, scope, { act: RESUME, jobId });
+  applyActionToOne(db, scope, { spec: RESUME, jobId });
 
 /**
  * Gives a queued or paused job another priority, time or both, which hold for later runs too. The time that the job has
@@ -97,4 +97,4 @@ export const changeJob = (
   db: Database | TenantTransaction,
   scope: TenantScope,
   { jobId, ...change }: JobChange & { readonly jobId: string },
-): Promise<Job> => actOnOne(db, scope, { act: changeAct(change), jobId });
+): Promise<Job> => applyActionToOne(db, scope, { spec: changeAction(change), jobId });

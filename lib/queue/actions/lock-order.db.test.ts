@@ -3,9 +3,9 @@ import { withTenant } from "@/lib/db";
 import { cancelJob, enqueueJob, enqueueJobs, type TenantScope } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
-import { actOnJobs } from "./act-on-jobs";
+import { applyAction } from "./apply-action";
 import { CANCEL } from "./cancel-job";
-import { changeAct } from "./change-jobs";
+import { changeAction } from "./change-jobs";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -33,12 +33,12 @@ test.each(["replace_payload", "reschedule"] as const)(
       );
       const holder = await enqueueJob(make.web, scope, { definitionKey, dedupeKey });
       const jobIds = [...parents, holder].map((job) => job.jobId);
-      const act = (one: typeof CANCEL | ReturnType<typeof changeAct>) =>
-        withTenant(make.web, scope.tenantId, (tx) => actOnJobs(tx, scope, one as typeof CANCEL, { jobIds }));
+      const act = (one: typeof CANCEL | ReturnType<typeof changeAction>) =>
+        withTenant(make.web, scope.tenantId, (tx) => applyAction(tx, scope, one as typeof CANCEL, { jobIds }));
       const dependsOn = parents.toReversed().map((job) => ({ jobId: job.jobId }));
       const done = await Promise.allSettled([
         enqueueJob(make.web, scope, { definitionKey, dedupeKey, dedupe, payload: { round }, dependsOn }),
-        act(changeAct({ priority: 1 + (round % 50) })),
+        act(changeAction({ priority: 1 + (round % 50) })),
         enqueueJob(make.web, scope, { definitionKey, dedupeKey, dedupe, payload: { round }, dependsOn }),
         act(CANCEL),
       ]);

@@ -24,16 +24,16 @@ const UNMET = `d.child_id = any ($2::uuid[]) and d.state <> 'met' and d.on_failu
  */
 export const blockedByParentsSql = statement(
   "blocked_by_parents",
-  `with recursive held (job_id) as (
+  `with recursive blocked (job_id) as (
      select d.child_id from app.job_dependencies d cross join lateral app.outcomes_of(array[d.parent_id]) o
      where ${UNMET} and (d.parent_id <> all ($2::uuid[]) or d.parent_id = any ($3::uuid[]))
        and not exists (select 1 from app.live_jobs l where l.job_id = d.parent_id and ${tenantIs("l.tenant_id")})
      union
-     select d.child_id from held h join app.job_dependencies d on d.parent_id = h.job_id
+     select d.child_id from blocked b join app.job_dependencies d on d.parent_id = b.job_id
        cross join lateral app.outcomes_of(array[d.parent_id]) o
      where ${UNMET}
    )
-   select job_id from held`,
+   select job_id from blocked`,
 );
 
 /** Takes the dedupe keys $3 for the jobs $2 (parallel arrays) again, and returns the holder of each key. */

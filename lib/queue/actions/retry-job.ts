@@ -7,7 +7,7 @@ import { notifyChanges, notifyWork } from "../notify";
 import { getJob, inTenant } from "../read/get-job";
 import { isRetryable, type JobStatus, type TerminalState } from "../states";
 import type { Job, NewJob, TenantScope } from "../types";
-import { type ActionRow, actOnOne, idsOf, type JobAct, readStatuses } from "./act-on-jobs";
+import { type ActionRow, type ActionSpec, applyActionToOne, idsOf, readStatuses } from "./apply-action";
 import {
   blockedByParentsSql,
   giveKeysBackSql,
@@ -36,19 +36,19 @@ const lockOutcomes = (tx: TenantTransaction, jobIds: readonly string[]): Promise
   tx.run<OutcomeRow>(lockOutcomesSql, [tx.tenantId, jobIds]);
 
 /** Runs finished jobs again, as the same jobs in their next runs. */
-export const RETRY: JobAct<OutcomeRow> = {
+export const RETRY: ActionSpec<OutcomeRow> = {
   action: "retry",
   lock: lockOutcomes,
   refuse: refuseRetry,
   refuseMore: async (tx, jobs) => {
-    const held = await findHeld(tx, jobs, []);
-    const free = jobs.filter((job) => !held.has(job.job_id));
+    const blocked = await findBlocked(tx, jobs, []);
+    const free = jobs.filter((job) => !blocked.has(job.job_id));
     const taken = await takeKeysAgain(tx, free);
     // A job that does not get its key begins no run, which blocks its children too.
-    const heldThen = taken.length === 0 ? held : await findHeld(tx, jobs, taken);
-    const late = free.filter((job) => heldThen.has(job.job_id) && job.dedupe_key !== null);
+    const blockedThen = taken.length === 0 ? blocked : await findBlocked(tx, jobs, taken);
+    const late = free.filter((job) => blockedThen.has(job.job_id) && job.dedupe_key !== null);
     if (late.length > 0) await tx.run(giveKeysBackSql, [tx.tenantId, idsOf(late)]);
-    const refused = new Map<string, ActionRefusal>([...heldThen].map((jobId) => [jobId, "held-by-parent"]));
+    const refused = new Map<string, ActionRefusal>([...blockedThen].map((jobId) => [jobId, "held-by-parent"]));
     for (const jobId of taken) refused.set(jobId, "dedupe-taken");
     return refused;
   },
@@ -56,7 +56,7 @@ export const RETRY: JobAct<OutcomeRow> = {
 };
 
 /** Retries as RETRY does, but dead letters only. */
-export const REDRIVE: JobAct<OutcomeRow> = {
+export const REDRIVE: ActionSpec<OutcomeRow> = {
   ...RETRY,
   action: "redrive",
   refuse: (job) => (job.status === "dead_letter" ? refuseRetry(job) : "state-conflict"),
@@ -67,7 +67,7 @@ function refuseRetry(job: OutcomeRow): ActionRefusal | null {
   return job.is_active ? null : "definition-inactive";
 }
 
-async function findHeld(tx: TenantTransaction, jobs: readonly ActionRow[], refused: readonly string[]) {
+async function findBlocked(tx: TenantTransaction, jobs: readonly ActionRow[], refused: readonly string[]) {
   const rows = await tx.run<{ job_id: string }>(blockedByParentsSql, [tx.tenantId, idsOf(jobs), refused]);
   return new Set(rows.map((row) => row.job_id));
 }
@@ -117,10 +117,10 @@ export async function retryJob(
   scope: TenantScope,
   { jobId, payload, chainDepth = 0 }: EditedRetry,
 ): Promise<Retried> {
-  if (payload === undefined) return { job: await actOnOne(db, scope, { act: RETRY, jobId }), created: false };
+  if (payload === undefined) return { job: await applyActionToOne(db, scope, { spec: RETRY, jobId }), created: false };
   return inTenant(db, scope, async (tx) => {
     let created: string | undefined;
-    const edited: JobAct<OutcomeRow> = {
+    const edited: ActionSpec<OutcomeRow> = {
       action: "retry_edited",
       lock: lockOutcomes,
       refuse: refuseRetry,
@@ -131,7 +131,7 @@ export async function retryJob(
         return jobs;
       },
     };
-    const old = await actOnOne(tx, scope, { act: edited, jobId });
+    const old = await applyActionToOne(tx, scope, { spec: edited, jobId });
     const job = created === undefined ? old : await getJob(tx, scope, created);
     if (!job) throw jobNotFound();
     return { job, created: true };

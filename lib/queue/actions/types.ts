@@ -19,14 +19,14 @@ export type ActionRefusal =
   | "held-by-parent";
 
 /** The result of an action for one job. `status` is the job's status after it; null if there is no such job. */
-export interface ActResult {
+export interface ActionResult {
   readonly jobId: string;
   readonly code: "done" | ActionRefusal;
   readonly status: JobStatus | null;
 }
 
 /** The action that a bulk action applies to each job. */
-export interface BulkAct {
+export interface ChosenAction {
   readonly action: BulkActionName;
   /** Only for set_priority. */
   readonly priority?: number;
@@ -114,7 +114,7 @@ export interface JobAction {
 
 export interface BulkResult {
   readonly jobId: string;
-  readonly code: ActResult["code"];
+  readonly code: ActionResult["code"];
   /** Position in the list of results, for the next page. */
   readonly position: BulkPosition;
 }

@@ -1,7 +1,7 @@
 import { type Database, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import type { BulkActionName } from "../states";
 import type { Actor, TenantScope } from "../types";
-import { actOnJobs, type ChosenJobs } from "./act-on-jobs";
+import { applyAction, type ChosenJobs } from "./apply-action";
 import { countResults } from "./bulk-action.policy";
 import {
   anyOpenActionSql,
@@ -11,12 +11,12 @@ import {
   lockBulkActionSql,
   storeChunkSql,
   takeBulkActionSql,
-  takeHeldJobsSql,
+  takeSetAsideJobsSql,
 } from "./bulk-actions.sql";
 import { CANCEL } from "./cancel-job";
-import { changeAct, PAUSE, RESUME } from "./change-jobs";
+import { changeAction, PAUSE, RESUME } from "./change-jobs";
 import { REDRIVE, RETRY } from "./retry-job";
-import type { ActResult, BulkTarget } from "./types";
+import type { ActionResult, BulkTarget } from "./types";
 import { nextJobs } from "./walk-jobs";
 
 /** Jobs per transaction, at most. */
@@ -109,9 +109,9 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
   const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, progress);
   await tx.run(boundChunkSql);
   const chosen = { jobIds: ids, reason: `bulk action ${id}` };
-  const all = ids.length === 0 ? [] : await actWith(tx, scope, row, chosen);
-  const isHeld = ({ code }: ActResult) => maySetAside && code === "held-by-parent";
-  const results = all.filter((result) => !isHeld(result));
+  const all = ids.length === 0 ? [] : await applyToChosen(tx, scope, row, chosen);
+  const isBlocked = ({ code }: ActionResult) => maySetAside && code === "held-by-parent";
+  const results = all.filter((result) => !isBlocked(result));
   const { done, skipped, failed } = countResults(results);
   await tx.run(storeChunkSql, [
     scope.tenantId,
@@ -123,7 +123,7 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
     done,
     skipped,
     failed,
-    all.filter(isHeld).map((result) => result.jobId),
+    all.filter(isBlocked).map((result) => result.jobId),
   ]);
 }
 
@@ -134,25 +134,35 @@ async function nextChunk(tx: TenantTransaction, scope: TenantScope, { id, row, l
     const step = await nextJobs(tx, scope, row.target, { beforeId: row.next_before, limit });
     return { ...step, maySetAside: true };
   }
-  const [held] = await tx.run<{ held_ids: string[] }>(takeHeldJobsSql, [scope.tenantId, id, limit]);
-  return { ids: held?.held_ids ?? [], nextBefore: null, maySetAside: false };
+  const [setAside] = await tx.run<{ held_ids: string[] }>(takeSetAsideJobsSql, [scope.tenantId, id, limit]);
+  return { ids: setAside?.held_ids ?? [], nextBefore: null, maySetAside: false };
 }
 
-function actWith(tx: TenantTransaction, scope: TenantScope, row: ActionRow, chosen: ChosenJobs): Promise<ActResult[]> {
+function applyToChosen(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  row: ActionRow,
+  chosen: ChosenJobs,
+): Promise<ActionResult[]> {
   switch (row.action) {
     case "cancel":
-      return actOnJobs(tx, scope, CANCEL, chosen);
+      return applyAction(tx, scope, CANCEL, chosen);
     case "retry":
-      return actOnJobs(tx, scope, RETRY, chosen);
+      return applyAction(tx, scope, RETRY, chosen);
     case "redrive":
-      return actOnJobs(tx, scope, REDRIVE, chosen);
+      return applyAction(tx, scope, REDRIVE, chosen);
     case "pause":
-      return actOnJobs(tx, scope, PAUSE, chosen);
+      return applyAction(tx, scope, PAUSE, chosen);
     case "resume":
-      return actOnJobs(tx, scope, RESUME, chosen);
+      return applyAction(tx, scope, RESUME, chosen);
     case "set_priority":
-      return actOnJobs(tx, scope, changeAct({ priority: row.priority ?? 100 }), chosen);
+      return applyAction(tx, scope, changeAction({ priority: row.priority ?? 100 }), chosen);
     case "reschedule":
-      return actOnJobs(tx, scope, changeAct({ scheduled_for: row.scheduled_for ?? "1970-01-01T00:00:00Z" }), chosen);
+      return applyAction(
+        tx,
+        scope,
+        changeAction({ scheduled_for: row.scheduled_for ?? "1970-01-01T00:00:00Z" }),
+        chosen,
+      );
   }
 }

@@ -101,10 +101,10 @@ test.each(ENDS)("%s leaves the rows that every end leaves", async (_what, endOne
     [scope.tenantId, outcome],
   );
   expect(stats, "it is counted").toEqual([{ n: expect.any(Number) }]);
-  const told = await database.query(
+  const published = await database.query(
     "select 1 from app.events where tenant_id = $1 and name = $2 and data ->> 'job_id' = $3",
     [scope.tenantId, `job.${outcome}`, jobId],
   );
-  expect(told, "its event is published").toHaveLength(1);
+  expect(published, "its event is published").toHaveLength(1);
   expect((await make.job(scope, KEYED)).id, "its key is free").not.toBe(jobId);
 });

@@ -94,7 +94,7 @@ const PLAIN_LOCK_MS = 50;
  */
 export const finishPlainSql = statement(
   "finish_plain",
-  `with held as materialized (
+  `with leased as materialized (
      select r.*, x.result::jsonb as result, x.began_ms_ago
      from unnest($1::uuid[], $2::bigint[], $3::text[], $4::float8[]) x (job_id, lease_no, result, began_ms_ago)
      cross join lateral (${leasedRows("ctid as tid, job_id, lease_no")} and not has_dedupe_key and not has_dependents
@@ -103,7 +103,7 @@ export const finishPlainSql = statement(
        offset 0) r
      where (select set_config('lock_timeout', '${PLAIN_LOCK_MS}', true)) is not null
    ), ended as (
-     delete from app.live_jobs r using held x
+     delete from app.live_jobs r using leased x
      where r.ctid = x.tid and (r.job_id, r.lease_no) is not distinct from (x.job_id, x.lease_no)
        and r.lease_expires_at is not null and not r.has_dedupe_key and not r.has_dependents
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
@@ -122,11 +122,11 @@ export const finishPlainSql = statement(
  * @param details the columns beside the result that `asked` returns
  */
 function finishing(asked: string, details: readonly string[]): string {
-  return `with held as materialized (
+  return `with leased as materialized (
      select r.tid, x.status, x.outcome, x.result, x.spent, x.began_ms_ago${listed(details, "x.")}
      from (${asked}) x cross join lateral (${leasedRows("ctid as tid")} for update skip locked) r
    ), ended as (
-     delete from app.live_jobs r using held x where r.ctid = x.tid
+     delete from app.live_jobs r using leased x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
        r.scheduled_for, ${BEGAN_AT} as attempt_started_at, coalesce(r.started_at, ${BEGAN_AT}) as run_started_at,
        r.has_dedupe_key, r.has_dependents,
@@ -147,7 +147,7 @@ function finishing(asked: string, details: readonly string[]): string {
  */
 export const requeueAttemptsSql = statement(
   "requeue_attempts",
-  `with held as materialized (
+  `with leased as materialized (
      select r.tid, r.claimed_by_worker as worker, r.claimed_at as claimed, ${BEGAN_AT} as attempt_started, x.status,
        x.retry_in_seconds, x.spent, x.suspect${listed(DETAILS, "x.")}
      from jsonb_to_recordset($1::jsonb) as x ${END} cross join lateral (
@@ -163,7 +163,7 @@ export const requeueAttemptsSql = statement(
        attempts_spent = r.attempts_spent + x.spent::int, reclaims = r.reclaims + greatest($2::int, coalesce(x.suspect, false)::int),
        timeouts = r.timeouts + (x.status = 'timeout')::int, snoozes = r.snoozes + (x.status = 'snoozed')::int,
        claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null, pid = null
-     from held x where r.ctid = x.tid
+     from leased x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, x.worker as claimed_by_worker,
        x.claimed as claimed_at, x.attempt_started as attempt_started_at, r.progress, r.progress_message, r.ready,
        r.scheduled_for, x.status, x.spent${listed(DETAILS, "x.")}

@@ -90,7 +90,7 @@ export async function settleAttempts(
     await finishWithChildren(db, end, into);
   }
   await applyBatch(again, (batch) => apart(() => requeue(db, batch, reclaimed)), into);
-  await tellLostFromLocked(db, left, progress);
+  await sortUnsettled(db, left, progress);
   return progress;
 }
 
@@ -222,11 +222,11 @@ function strip({ jobId, leaseNo, tenantId, status, spent, outcome, retryInSecond
 }
 
 /** Sorts ends that no statement took into lost leases, locked rows and jobs with a cancel request, which it ends. */
-async function tellLostFromLocked(db: Runner, left: Open, progress: Progress): Promise<void> {
+async function sortUnsettled(db: Runner, left: Open, progress: Progress): Promise<void> {
   if (left.size === 0) return;
   const ends = [...left.values()];
-  const held = await db.run<{ job_id: string; cancel_requested: boolean }>(readLeasesSql, leaseArrays(ends));
-  const cancel = held.filter((row) => row.cancel_requested && left.get(row.job_id)?.outcome === undefined);
+  const leased = await db.run<{ job_id: string; cancel_requested: boolean }>(readLeasesSql, leaseArrays(ends));
+  const cancel = leased.filter((row) => row.cancel_requested && left.get(row.job_id)?.outcome === undefined);
   const canceled = new Set(
     await finishAsCanceled(
       db,
@@ -234,10 +234,10 @@ async function tellLostFromLocked(db: Runner, left: Open, progress: Progress): P
       progress,
     ),
   );
-  const stillHeld = new Set(held.map((row) => row.job_id));
+  const stillLeased = new Set(leased.map((row) => row.job_id));
   for (const { jobId } of ends) {
     if (canceled.has(jobId)) progress.canceled.push(jobId);
-    else (stillHeld.has(jobId) ? progress.locked : progress.lost).push(jobId);
+    else (stillLeased.has(jobId) ? progress.locked : progress.lost).push(jobId);
   }
 }
 

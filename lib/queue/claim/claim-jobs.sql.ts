@@ -87,12 +87,12 @@ export const claimReservedSql = statement(
      delete from app.claim_reservations r
      using unnest($1::bigint[], $3::int[], $4::float8[]) with ordinality u (id, lease_seconds, low, turn)
      where r.id = u.id returning r.lane_no, r.n, r.reserved_at, u.lease_seconds, u.low, u.turn
-   ), place as materialized (
+   ), reserved as materialized (
      select m.*, n.queue_id, n.definition_id, n.tenant_id from mine m join app.lanes n on n.lane_no = m.lane_no
      order by m.turn
    ), picked as materialized (
      select x.tid, p.turn, p.lease_seconds, p.reserved_at, row_number() over () as nth
-     from place p
+     from reserved p
      cross join lateral (
        select ctid as tid, job_id, lease_no from app.live_jobs
        where lane_no = p.lane_no and ready and sort_key >= p.low and ${IS_IN_TIME}
@@ -109,7 +109,7 @@ export const claimReservedSql = statement(
      from picked p where r.ctid = p.tid
      returning ${LIVE_COLUMNS}
    ), unused as (
-     select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from place p
+     select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from reserved p
    ), given_back as (
      update app.rate_buckets b set tokens = least(c.burst, b.tokens + u.unused)
      from unused u cross join lateral app.limits_on(u.queue_id, u.definition_id, u.tenant_id) c
@@ -127,17 +127,17 @@ export const claimReservedSql = statement(
  */
 export const startAttemptsSql = statement(
   "start_attempts",
-  `with held as materialized (
+  `with leased as materialized (
      select r.tid, r.job_id, x.began_ms_ago is null and r.expires_at <= app.clock() as has_expired,
        app.clock() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
      from unnest($1::uuid[], $2::bigint[], $3::float8[]) x (job_id, lease_no, began_ms_ago)
      cross join lateral (${leasedRows("ctid as tid, job_id, expires_at")} for no key update) r
    ), begun as (
-     update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, h.began_at),
-       started_at = coalesce(r.started_at, greatest(r.claimed_at, h.began_at))
-     from held h where r.ctid = h.tid and h.has_expired is not true
+     update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, l.began_at),
+       started_at = coalesce(r.started_at, greatest(r.claimed_at, l.began_at))
+     from leased l where r.ctid = l.tid and l.has_expired is not true
      returning r.job_id
    )
    select job_id, false as has_expired from begun
-   union all select job_id, true from held where has_expired`,
+   union all select job_id, true from leased where has_expired`,
 );

@@ -69,7 +69,7 @@ const USUAL: UnusualOfJob = {
 };
 
 /** Slots reserved in a lane, or a limited lane without any. */
-interface PlaceRow {
+interface ReservedRow {
   lane_no: number;
   reservation: string | number | null;
   limited_by_kind: LimitedLane["by"] | null;
@@ -94,7 +94,7 @@ export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise
   const limited = request.lanes.filter((lane) => lane.limited);
   const open = request.lanes.filter((lane) => !lane.limited);
   if (limited.length === 0) return { jobs: await claimOpen(db, request), limitedLanes: [] };
-  const planned = open.length === 0 ? request.limit : placesOfLimited(request);
+  const planned = open.length === 0 ? request.limit : slotsOfLimited(request);
   const first = await claimLimited(db, { ...request, lanes: limited, limit: planned });
   const startAtOnce = Math.max(0, (request.startAtOnce ?? 0) - first.jobs.length);
   const rest = { ...request, ...numbersAfter(request, first.jobs.length) };
@@ -112,15 +112,15 @@ const numbersAfter = ({ firstNo }: ClaimRequest, count: number): Pick<ClaimReque
   firstNo === undefined ? {} : { firstNo: firstNo + count };
 
 /** Counts the slots that go to lanes with limits if the lanes take theirs in order. */
-function placesOfLimited({ lanes, limit }: ClaimRequest): number {
+function slotsOfLimited({ lanes, limit }: ClaimRequest): number {
   let left = limit;
-  let places = 0;
+  let slots = 0;
   for (const lane of lanes) {
     const taken = Math.min(left, lane.limit);
     left -= taken;
-    if (lane.limited) places += taken;
+    if (lane.limited) slots += taken;
   }
-  return places;
+  return slots;
 }
 
 async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
@@ -134,7 +134,7 @@ async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: Cla
   if (lanes.length === 0 || limit < 1) return { jobs: [], limitedLanes: [] };
   if ("inTransaction" in db) throw new Error("claims under limits have transactions of their own");
   const asked = new Map(lanes.map((lane) => [lane.laneNo, lane]));
-  const rows = await db.run<PlaceRow>(reserveSlotsSql, [
+  const rows = await db.run<ReservedRow>(reserveSlotsSql, [
     lanes.map((lane) => lane.laneNo),
     lanes.map((lane) => lane.limit),
     limit,
@@ -143,16 +143,16 @@ async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: Cla
   const limitedLanes = rows.flatMap((row) =>
     row.limited_by_kind === null ? [] : [{ laneNo: row.lane_no, by: row.limited_by_kind, retryInMs: row.retry_in_ms }],
   );
-  const places = rows.flatMap(({ reservation, lane_no }) => {
+  const slots = rows.flatMap(({ reservation, lane_no }) => {
     const lane = asked.get(lane_no);
     return reservation === null || !lane ? [] : [{ reservation, lane }];
   });
-  if (places.length === 0) return { jobs: [], limitedLanes };
+  if (slots.length === 0) return { jobs: [], limitedLanes };
   const claimed = await db.run<ClaimedRow>(claimReservedSql, [
-    places.map(({ reservation }) => reservation),
+    slots.map(({ reservation }) => reservation),
     workerId,
-    places.map(({ lane }) => lane.leaseSeconds),
-    places.map(({ lane }) => lowestOf(lane)),
+    slots.map(({ lane }) => lane.leaseSeconds),
+    slots.map(({ lane }) => lowestOf(lane)),
     firstNo ?? null,
   ]);
   return { jobs: claimedJobs(claimed, { lanes }), limitedLanes };
@@ -202,16 +202,16 @@ export async function startAttempts(
     const rows = await db.run<{ job_id: string; has_expired: boolean }>(startAttemptsSql, values);
     for (const row of rows) (row.has_expired ? expired : begun).add(row.job_id);
     const missing = asked.filter(({ jobId }) => !begun.has(jobId) && !expired.has(jobId));
-    // The statement skips a row that another transaction changed during it. Its lease is still held, so ask again.
-    asked = missing.length === 0 ? [] : await heldOf(db, missing);
+    // The statement skips a row that another transaction changed during it. Its lease is still leased, so ask again.
+    asked = missing.length === 0 ? [] : await leasedOf(db, missing);
   }
   return { begun: [...begun], expired: [...expired] };
 }
 
-async function heldOf<L extends Lease>(db: Runner, leases: readonly L[]): Promise<L[]> {
+async function leasedOf<L extends Lease>(db: Runner, leases: readonly L[]): Promise<L[]> {
   const rows = await db.run<{ job_id: string }>(readLeasesSql, leaseArrays(leases));
-  const held = new Set(rows.map((row) => row.job_id));
-  return leases.filter(({ jobId }) => held.has(jobId));
+  const leased = new Set(rows.map((row) => row.job_id));
+  return leases.filter(({ jobId }) => leased.has(jobId));
 }
 
 const LONGEST_MS = 1e12;

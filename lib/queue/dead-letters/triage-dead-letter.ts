@@ -1,5 +1,5 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { readStatuses } from "../actions/act-on-jobs";
+import { readStatuses } from "../actions/apply-action";
 import { auditJobsSql } from "../actions/change-jobs.sql";
 import { retryJob } from "../actions/retry-job";
 import type { DeadLetter, DeadLetterChange } from "../actions/types";

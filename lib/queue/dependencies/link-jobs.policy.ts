@@ -99,10 +99,10 @@ const isInOrder = (jobs: readonly NewJob[], byRef: Plan["byRef"]): boolean =>
 
 /** Returns the rank of each job; undefined if the order is that of the jobs. */
 function ranksOf(order: readonly number[]): number[] | undefined {
-  if (order.every((index, place) => index === place)) return undefined;
+  if (order.every((index, position) => index === position)) return undefined;
   const ranks = new Array<number>(order.length);
-  order.forEach((index, place) => {
-    ranks[index] = place + 1;
+  order.forEach((index, position) => {
+    ranks[index] = position + 1;
   });
   return ranks;
 }
@@ -186,9 +186,9 @@ function edgesOf(job: NewJob, index: number, plan: Plan): Edge[] {
   if (job.dependsOn === undefined && job.onParentFailure === undefined) return [];
   const here = plan.at(index);
   const dependsOn = job.dependsOn ?? [];
-  const edges = dependsOn.map((dependency, place) => {
-    const found = edgeOf(dependency, { pointer: `${here}/depends_on/${place}`, plan });
-    return { edge_no: place + 1, ...found, ...(job.onParentFailure && { on_failure: job.onParentFailure }) };
+  const edges = dependsOn.map((dependency, position) => {
+    const found = edgeOf(dependency, { pointer: `${here}/depends_on/${position}`, plan });
+    return { edge_no: position + 1, ...found, ...(job.onParentFailure && { on_failure: job.onParentFailure }) };
   });
   if (job.onParentFailure !== undefined && dependsOn.length === 0) {
     const detail = "is only for a job with depends_on";
@@ -264,12 +264,12 @@ function withBindings(
   // A payload that cannot be stored is refused, with a better message, by the check of the job itself.
   if (checkPayload(payload).length > 0) return [...edges];
   const names = new Map<string, number>();
-  edges.forEach(({ alias, edge_no }, place) => {
+  edges.forEach(({ alias, edge_no }, position) => {
     if (alias === undefined) return;
     const first = edges[(names.get(alias) ?? edge_no) - 1];
-    if (first?.parent !== edges[place]?.parent)
+    if (first?.parent !== edges[position]?.parent)
       problems.push({
-        pointer: `${pointer}/depends_on/${place}/as`,
+        pointer: `${pointer}/depends_on/${position}/as`,
         code: "duplicate",
         detail: "another parent has this name",
       });
@@ -278,5 +278,5 @@ function withBindings(
   const template = compileTemplate(JSON.parse(JSON.stringify(payload)), names);
   problems.push(...template.problems.map((found) => ({ ...found, pointer: `${pointer}/payload${found.pointer}` })));
   const first = edges.findIndex(({ type }) => type === "data");
-  return edges.map((edge, place) => (place === first ? { ...edge, bindings: template.bindings } : edge));
+  return edges.map((edge, position) => (position === first ? { ...edge, bindings: template.bindings } : edge));
 }

@@ -41,7 +41,7 @@ export type BatchParameters = [kinds: string, items: string, parents: string[]];
 
 /** Returns the arguments for a batch. Values that many items share are sent once, and defaults are not sent. */
 export function batchParameters(items: readonly NewJobItem[]): BatchParameters {
-  const places = new Map<string, number>();
+  const kindNos = new Map<string, number>();
   const kinds: NewJobItem[] = [];
   const parents = new Map<string, number>();
   let last: NewJobItem | undefined;
@@ -49,8 +49,8 @@ export function batchParameters(items: readonly NewJobItem[]): BatchParameters {
   const own = items.map((item) => {
     if (!last || !isOfKind(item, last)) {
       const name = JSON.stringify(item, [...KIND_FIELDS]);
-      kind = places.get(name) ?? kinds.push(item) - 1;
-      places.set(name, kind);
+      kind = kindNos.get(name) ?? kinds.push(item) - 1;
+      kindNos.set(name, kind);
       last = item;
     }
     return `{"kind":${kind}${ownPart(item)}${edgesPart(item.depends_on, { parents, after: items.length })}}`;
@@ -71,10 +71,10 @@ export function linkedParameters(
   const parents = new Map<string, number>();
   const common = `{"kind":0${ownPart(item, COMMON_FIELDS)}`;
   const own = links.map(({ rank, awaited, edges }, index) => {
-    const place = rank === undefined ? "" : `,"rank":${rank}`;
+    const rankPart = rank === undefined ? "" : `,"rank":${rank}`;
     const payload = JSON.stringify(payloads[index]);
     const waits = edgesPart(edges, { parents, after: links.length });
-    return `${common}${place}${awaited ? ',"awaited":true' : ""},"payload":${payload}${waits}}`;
+    return `${common}${rankPart}${awaited ? ',"awaited":true' : ""},"payload":${payload}${waits}}`;
   });
   return [JSON.stringify([item], [...KIND_FIELDS]), `[${own.join(",")}]`, [...parents.keys()]];
 }
@@ -107,9 +107,9 @@ function edgesPart(
   if (given === undefined || given.length === 0) return "";
   const edges = given.map((edge) => {
     const known = typeof edge.parent === "number" ? edge.parent : parents.get(edge.parent);
-    const place = known ?? after + parents.size + 1;
-    if (known === undefined) parents.set(edge.parent as string, place);
-    let text = `{"parent":${place}`;
+    const position = known ?? after + parents.size + 1;
+    if (known === undefined) parents.set(edge.parent as string, position);
+    let text = `{"parent":${position}`;
     if (edge.edge_no > 1) text += `,"edge_no":${edge.edge_no}`;
     for (const field of EDGE_FIELDS)
       if (edge[field] !== undefined) text += `,"${field}":${JSON.stringify(edge[field])}`;

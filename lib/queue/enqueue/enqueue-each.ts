@@ -6,7 +6,7 @@ import { QueueError } from "../errors";
 import type { Enqueued, NewJob, TenantScope } from "../types";
 import { refusalOf, toEnqueued } from "./enqueue-jobs";
 import { type EnqueuedRow, insertItems } from "./insert-items";
-import { forgetDefinitions, type NewJobItem, type Placed, toItem } from "./new-job-item";
+import { forgetDefinitions, type NewJobItem, type RequestedJob, toItem } from "./new-job-item";
 import { notifyOfEnqueued } from "./notify-enqueued";
 
 /** Jobs per statement, and about how many characters of payloads, which are serialized without a pause. */
@@ -103,8 +103,8 @@ async function insertInto(
   try {
     const items = sound.map(({ item }) => item);
     const rows = notifyOfEnqueued(tx, await tx.savepoint(() => insertItems(tx, scope.tenantId, items)));
-    sound.forEach(({ index, job }, place) => {
-      answers[index] = toEnqueued(scope, job, rows[place] as EnqueuedRow);
+    sound.forEach(({ index, job }, position) => {
+      answers[index] = toEnqueued(scope, job, rows[position] as EnqueuedRow);
     });
     return null;
   } catch (error) {
@@ -161,10 +161,10 @@ async function checkedInTurns(
 async function itemOrRefusal(
   tx: TenantTransaction,
   scope: TenantScope,
-  placed: Placed,
+  requested: RequestedJob,
 ): Promise<NewJobItem | QueueError> {
   try {
-    return await toItem(tx, scope, placed);
+    return await toItem(tx, scope, requested);
   } catch (error) {
     if (error instanceof QueueError) return error;
     throw error;

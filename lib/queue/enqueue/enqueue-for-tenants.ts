@@ -10,14 +10,14 @@ export interface TenantBatch {
   readonly items: readonly NewJobItem[];
 }
 
-export interface PlacedJob {
+export interface EnqueuedForTenant {
   readonly job_id: string;
   readonly deduplicated: boolean;
   readonly ready: boolean;
   readonly lane_no: number;
 }
 
-type GroupOfTenant = Omit<PlacedJob, "job_id"> & { batch: number; places: string; job_ids: string };
+type GroupOfTenant = Omit<EnqueuedForTenant, "job_id"> & { batch: number; places: string; job_ids: string };
 
 /**
  * True if the definition, queue, tenant or a parent changed between the read and the insert, so a retry with a fresh
@@ -30,8 +30,11 @@ export const wasChanged = (error: unknown): boolean => dbRefusal(error) !== null
  * all of these tenants. Returns a row per item, in the order of the batches. The caller has to notify the workers.
  * @throws DatabaseError if the database refuses a job; see `wasChanged`
  */
-export async function enqueueForTenants(tx: Transaction, batches: readonly TenantBatch[]): Promise<PlacedJob[][]> {
-  const answers: PlacedJob[][] = batches.map(() => []);
+export async function enqueueForTenants(
+  tx: Transaction,
+  batches: readonly TenantBatch[],
+): Promise<EnqueuedForTenant[][]> {
+  const answers: EnqueuedForTenant[][] = batches.map(() => []);
   if (batches.length === 0) return answers;
   const parameters = batches.map(({ items }) => batchParameters(items));
   try {

@@ -184,12 +184,12 @@ async function parentMissing(
 
 /** The database does not say which queue is unknown. If several jobs name a queue, the error lists all of them. */
 function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
-  const places = jobs.flatMap(({ queue }, index) => (queue === undefined ? [] : [`${at(index)}/queue`]));
+  const pointers = jobs.flatMap(({ queue }, index) => (queue === undefined ? [] : [`${at(index)}/queue`]));
   return new QueueError("queue-unknown", "No active queue has this name.", {
-    problems: places.map((pointer) => ({
+    problems: pointers.map((pointer) => ({
       pointer,
       code: "queue-unknown",
-      detail: places.length === 1 ? "is not the name of an active queue" : "this or another queue is not active",
+      detail: pointers.length === 1 ? "is not the name of an active queue" : "this or another queue is not active",
     })),
   });
 }

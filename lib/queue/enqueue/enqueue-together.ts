@@ -21,15 +21,15 @@ interface Call {
 }
 
 /** Concurrent calls of one process for jobs that differ only in their payloads. */
-interface Meeting {
+interface CallGroup {
   waiting: Call[];
-  underWay: number;
+  inFlight: number;
   /** True if the next statement is about to be sent. */
   called: boolean;
-  impatience: NodeJS.Timeout | undefined;
+  timer: NodeJS.Timeout | undefined;
 }
 
-const meetings = new WeakMap<Database, Map<string, Meeting>>();
+const groups = new WeakMap<Database, Map<string, CallGroup>>();
 
 /**
  * Inserts one plain job and notifies the workers. A call that meets no other call is sent at once, alone. Calls of one
@@ -38,66 +38,66 @@ const meetings = new WeakMap<Database, Map<string, Meeting>>();
  * does not fail another's.
  */
 export function enqueueTogether(db: Database, tenantId: string, item: NewJobItem): Promise<EnqueuedRow> {
-  const ofHandle = meetings.get(db) ?? new Map<string, Meeting>();
-  meetings.set(db, ofHandle);
+  const ofHandle = groups.get(db) ?? new Map<string, CallGroup>();
+  groups.set(db, ofHandle);
   const key = `${tenantId} ${likenessOf(item)}`;
-  const meeting = ofHandle.get(key) ?? { waiting: [], underWay: 0, called: false, impatience: undefined };
-  ofHandle.set(key, meeting);
+  const group = ofHandle.get(key) ?? { waiting: [], inFlight: 0, called: false, timer: undefined };
+  ofHandle.set(key, group);
   return new Promise((resolve, reject) => {
-    meeting.waiting.push({ item, payload: JSON.stringify(item.payload), resolve, reject });
-    sendSoon({ db, tenantId, meeting, close: () => ofHandle.delete(key) });
+    group.waiting.push({ item, payload: JSON.stringify(item.payload), resolve, reject });
+    sendSoon({ db, tenantId, group, close: () => ofHandle.delete(key) });
   });
 }
 
-interface Place {
+interface OpenGroup {
   readonly db: Database;
   readonly tenantId: string;
-  readonly meeting: Meeting;
+  readonly group: CallGroup;
   readonly close: () => void;
 }
 
-function sendSoon(place: Place): void {
-  const { meeting } = place;
-  if (meeting.waiting.length === 0) return;
-  if (meeting.underWay < STATEMENTS) callNext(place);
-  else meeting.impatience ??= setTimeout(callNext, PATIENCE_MS, place);
+function sendSoon(open: OpenGroup): void {
+  const { group } = open;
+  if (group.waiting.length === 0) return;
+  if (group.inFlight < STATEMENTS) callNext(open);
+  else group.timer ??= setTimeout(callNext, PATIENCE_MS, open);
 }
 
 /**
  * Sends after all callbacks that are ready have run, so a caller that was just answered can join the next statement.
  */
-function callNext(place: Place): void {
-  const { meeting } = place;
-  if (meeting.called) return;
-  meeting.called = true;
+function callNext(open: OpenGroup): void {
+  const { group } = open;
+  if (group.called) return;
+  group.called = true;
   setImmediate(() => {
-    meeting.called = false;
-    void send(place);
+    group.called = false;
+    void send(open);
   });
 }
 
-async function send(place: Place): Promise<void> {
-  const { db, tenantId, meeting, close } = place;
-  clearTimeout(meeting.impatience);
-  meeting.impatience = undefined;
-  const calls = take(meeting);
-  meeting.underWay += 1;
-  sendSoon(place);
+async function send(open: OpenGroup): Promise<void> {
+  const { db, tenantId, group, close } = open;
+  clearTimeout(group.timer);
+  group.timer = undefined;
+  const calls = take(group);
+  group.inFlight += 1;
+  sendSoon(open);
   await insertCalls(db, tenantId, calls);
-  meeting.underWay -= 1;
-  if (meeting.underWay === 0 && meeting.waiting.length === 0) close();
-  else sendSoon(place);
+  group.inFlight -= 1;
+  if (group.inFlight === 0 && group.waiting.length === 0) close();
+  else sendSoon(open);
 }
 
-function take(meeting: Meeting): Call[] {
+function take(group: CallGroup): Call[] {
   let characters = 0;
   let n = 0;
-  for (const call of meeting.waiting) {
+  for (const call of group.waiting) {
     characters += call.payload.length;
     if (n === MOST_JOBS || (n > 0 && characters > MOST_CHARACTERS)) break;
     n += 1;
   }
-  return meeting.waiting.splice(0, n);
+  return group.waiting.splice(0, n);
 }
 
 /** Inserts the jobs and answers each call on its own. Never rejects. */

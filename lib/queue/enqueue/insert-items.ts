@@ -95,8 +95,8 @@ async function insertBatch(db: Runner, tenantId: string, parameters: BatchParame
 /** Calls `take` with the index (from 0) and the id of each job of a group. */
 export function eachOf({ places, job_ids }: IdsOfGroup, take: (index: number, id: string) => void): void {
   const ids = listOf(job_ids);
-  listOf(places).forEach((place, n) => {
-    take(Number(place) - 1, ids[n] ?? "");
+  listOf(places).forEach((position, n) => {
+    take(Number(position) - 1, ids[n] ?? "");
   });
 }
 

@@ -34,7 +34,7 @@ export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>>
  */
 const cache = new WeakMap<Runner, Map<string, KnownDefinition | Promise<KnownDefinition>>>();
 
-export interface Placed {
+export interface RequestedJob {
   readonly job: NewJob;
   readonly link: Linked | undefined;
   /** JSON pointer of the job in the request. */
@@ -45,13 +45,14 @@ export interface Placed {
  * Checks a job against its definition and returns its item, without a promise if the definition is cached.
  * @throws QueueError as `enqueueJob` does
  */
-export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobItem | Promise<NewJobItem> {
-  const known = cache.get(db)?.get(placed.job.definitionKey);
-  if (!known || known instanceof Promise) return checkedAgainst(db, placed).then((row) => itemOf(scope, placed, row));
-  const refusal = refusalOf(known, placed);
+export function toItem(db: Runner, scope: TenantScope, requested: RequestedJob): NewJobItem | Promise<NewJobItem> {
+  const known = cache.get(db)?.get(requested.job.definitionKey);
+  if (!known || known instanceof Promise)
+    return checkedAgainst(db, requested).then((row) => itemOf(scope, requested, row));
+  const refusal = refusalOf(known, requested);
   return refusal === undefined
-    ? itemOf(scope, placed, known.row)
-    : unlessChanged(db, placed, { known, refusal }).then((row) => itemOf(scope, placed, row));
+    ? itemOf(scope, requested, known.row)
+    : unlessChanged(db, requested, { known, refusal }).then((row) => itemOf(scope, requested, row));
 }
 
 /**
@@ -66,11 +67,11 @@ export function itemOfAll(
   const [first] = jobs;
   const known = first && cache.get(db)?.get(first.definitionKey);
   if (!known || known instanceof Promise || !jobs.every((job) => isLike(job, first))) return undefined;
-  const placed = { job: first, link: undefined, at: "" };
-  if (!fits(known, placed)) return undefined;
+  const requested = { job: first, link: undefined, at: "" };
+  if (!fits(known, requested)) return undefined;
   if (turns)
-    return allSuit(known, jobs, turns).then((suited) => (suited ? itemOf(scope, placed, known.row) : undefined));
-  return jobs.every((job) => suits(known, job)) ? itemOf(scope, placed, known.row) : undefined;
+    return allSuit(known, jobs, turns).then((suited) => (suited ? itemOf(scope, requested, known.row) : undefined));
+  return jobs.every((job) => suits(known, job)) ? itemOf(scope, requested, known.row) : undefined;
 }
 
 async function allSuit(known: KnownDefinition, jobs: readonly NewJob[], turns: Turns): Promise<boolean> {
@@ -93,7 +94,7 @@ function isLike(job: NewJob, first: NewJob): boolean {
   return true;
 }
 
-function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): NewJobItem {
+function itemOf(scope: TenantScope, { job, link }: RequestedJob, row: DefinitionRow): NewJobItem {
   refuseBarred(scope, row);
   const isKeyed = job.dedupeKey !== undefined;
   return {
@@ -136,12 +137,12 @@ export function refuseBarred({ barredExecutors }: TenantScope, { executor }: Pic
 
 const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: requestId });
 
-const fits = (known: KnownDefinition, placed: Placed): boolean => refusalOf(known, placed) === undefined;
+const fits = (known: KnownDefinition, requested: RequestedJob): boolean => refusalOf(known, requested) === undefined;
 
 /** Returns the error that `check` throws; undefined if there is none. */
-function refusalOf(known: KnownDefinition, placed: Placed): unknown {
+function refusalOf(known: KnownDefinition, requested: RequestedJob): unknown {
   try {
-    check(known, placed);
+    check(known, requested);
     return undefined;
   } catch (refusal) {
     return refusal;
@@ -157,29 +158,29 @@ function suits(known: KnownDefinition, job: NewJob): boolean {
   }
 }
 
-const check = (known: KnownDefinition, { job, at }: Pick<Placed, "job" | "at">): void =>
+const check = (known: KnownDefinition, { job, at }: Pick<RequestedJob, "job" | "at">): void =>
   checkNewJob(job, { at, validate: validatorFor(job, known) });
 
 /** A payload that takes in results of other jobs is not validated here: the worker does so once the results exist. */
 const validatorFor = (job: NewJob, { validate }: KnownDefinition): PayloadValidator =>
   takesResults(job) ? () => [] : validate;
 
-async function checkedAgainst(db: Runner, placed: Placed): Promise<DefinitionRow> {
-  const known = await knownDefinition(db, placed.job.definitionKey, placed.at);
-  const refusal = refusalOf(known, placed);
-  return refusal === undefined ? known.row : unlessChanged(db, placed, { known, refusal });
+async function checkedAgainst(db: Runner, requested: RequestedJob): Promise<DefinitionRow> {
+  const known = await knownDefinition(db, requested.job.definitionKey, requested.at);
+  const refusal = refusalOf(known, requested);
+  return refusal === undefined ? known.row : unlessChanged(db, requested, { known, refusal });
 }
 
 /** Checks again if the definition has a newer version. @throws the refusal if the version is the same */
 async function unlessChanged(
   db: Runner,
-  placed: Placed,
+  requested: RequestedJob,
   { known, refusal }: { readonly known: KnownDefinition; readonly refusal: unknown },
 ): Promise<DefinitionRow> {
-  const current = await readDefinition(db, placed.job.definitionKey);
-  if (takesResults(placed.job) || current === null || current.version === known.row.version) throw refusal;
+  const current = await readDefinition(db, requested.job.definitionKey);
+  if (takesResults(requested.job) || current === null || current.version === known.row.version) throw refusal;
   forgetDefinitions(db);
-  return checkedAgainst(db, placed);
+  return checkedAgainst(db, requested);
 }
 
 /** Returns the definition that a job of this key was just checked against. */

@@ -24,8 +24,8 @@ test("Z-05 an event of the platform role starts the tenant's triggers under its 
   const [row] = await database.query<{ id: string }>("select id from app.events where tenant_id = $1", [
     scope.tenantId,
   ]);
-  const told = await getEvent(make.web, scope, row?.id ?? "");
-  expect(told).toMatchObject({
+  const published = await getEvent(make.web, scope, row?.id ?? "");
+  expect(published).toMatchObject({
     ...event,
     source: "app",
     correlation_id: row?.id,

@@ -103,14 +103,14 @@ export const insertFiringsSql = statement(
 /** Adds made jobs to run counts; reaching `max_runs` finishes a trigger. Rows are locked in the order of their ids. */
 export const countRunsSql = statement(
   "count_event_runs",
-  `with held as materialized (
+  `with locked as materialized (
      select t.id, x.n from app.job_triggers t join unnest($2::uuid[], $3::int[]) x (id, n) on x.id = t.id
      where ${tenantIs("t.tenant_id")} order by t.id for no key update of t
    )
-   update app.job_triggers t set run_count = t.run_count + h.n, last_run_at = app.now(),
-     status = case when t.run_count + h.n >= t.max_runs then 'finished' else t.status end,
-     status_reason = case when t.run_count + h.n >= t.max_runs then 'max_runs' else t.status_reason end
-   from held h where t.id = h.id and ${tenantIs("t.tenant_id")}`,
+   update app.job_triggers t set run_count = t.run_count + l.n, last_run_at = app.now(),
+     status = case when t.run_count + l.n >= t.max_runs then 'finished' else t.status end,
+     status_reason = case when t.run_count + l.n >= t.max_runs then 'max_runs' else t.status_reason end
+   from locked l where t.id = l.id and ${tenantIs("t.tenant_id")}`,
 );
 
 /** Stores the results of events and marks them done. The data of job events is filled in here, if it is given. */

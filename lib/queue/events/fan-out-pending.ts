@@ -76,7 +76,7 @@ export async function fanOutPending(
   try {
     return { done: (await take(null)).done, failed: [] };
   } catch (error) {
-    if ((isOutage(error) && !tookLong()) || isHeld(error)) throw error;
+    if ((isOutage(error) && !tookLong()) || isLocked(error)) throw error;
   }
   // One of the events fails, so each is tried in its own transaction.
   const ids = await withTenant(db, tenantId, (tx) => pending(tx, null));
@@ -90,7 +90,7 @@ export async function fanOutPending(
       done += part.done;
       firings += part.firings;
     } catch (error) {
-      if ((isOutage(error) && !tookLong()) || isHeld(error)) throw error;
+      if ((isOutage(error) && !tookLong()) || isLocked(error)) throw error;
       failed.push({ eventId: id, error });
       await withTenant(db, tenantId, (tx) => tx.run(recordFailureSql, [tenantId, id, MAX_TRIES]));
       // The others wait for the next turn, because each may take as long.
@@ -104,7 +104,7 @@ const isOutage = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.kind === "unavailable" || error.connectionLost);
 const isTimeout = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "timeout";
 /** Another transaction holds a lock that is needed, so the event itself has not failed. */
-const isHeld = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === "55P03";
+const isLocked = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === "55P03";
 
 const pending = (tx: TenantTransaction, only: string | null): Promise<PendingRow[]> =>
   tx.run<PendingRow>(takePendingSql, [tx.tenantId, BATCH, only]);

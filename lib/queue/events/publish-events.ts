@@ -60,7 +60,7 @@ export async function publishEvents(
     const stored = await storeEvents(tx, scope, events);
     const fresh = stored.flatMap(({ occurred }) => occurred ?? []);
     const done = await fanOut(tx, scope, { events: fresh, maxDepth, depths, mayDefer: true });
-    return tellOf(tx, scope, { stored, done });
+    return publishedOf(tx, scope, { stored, done });
   };
   return "inTransaction" in db ? publish(db) : withTenant(db, scope.tenantId, publish);
 }
@@ -123,7 +123,7 @@ function occurredOf(
   };
 }
 
-async function tellOf(
+async function publishedOf(
   tx: TenantTransaction,
   { actor }: TenantScope,
   { stored, done }: { readonly stored: readonly Stored[]; readonly done: readonly FannedOut[] },

@@ -8,7 +8,7 @@ import { inWords } from "./event-match.policy";
 import { unfinishedOfTriggersSql } from "./events.sql";
 import type { Listener } from "./listeners";
 import type { PlannedFiring } from "./plan-firings";
-import { type FiringEnd, Room } from "./trigger-room";
+import { type FiringEnd, TriggerBudget } from "./trigger-budget";
 
 /** The most characters of a stored refusal, before and after MANY_CHARACTERS were stored by one call. */
 const DETAIL_MAX = 500;
@@ -39,11 +39,11 @@ export async function startFirings(
   const scope = { tenantId, actor };
   let open = firings.filter((firing): firing is WithJob => "job" in firing);
   const ends = new Map<PlannedFiring, FiringEnd>();
-  const rooms = await roomsOf(tx, open);
+  const budgets = await budgetsOf(tx, open);
   const turns = new Turns();
   let kept = 0;
   while (open.length > 0) {
-    const { round, later } = await nextRound(open, { rooms, ends, turns });
+    const { round, later } = await nextRound(open, { budgets, ends, turns });
     const answers = await enqueueEach(
       tx,
       scope,
@@ -54,7 +54,7 @@ export async function startFirings(
       const end = endOf(answers[index], kept < MANY_CHARACTERS ? DETAIL_MAX : LATER_DETAIL_MAX);
       kept += end.detail?.length ?? 0;
       ends.set(firing, end);
-      rooms.get(firing.listener.id)?.took(job, end);
+      budgets.get(firing.listener.id)?.took(job, end);
     }
     open = later;
   }
@@ -82,22 +82,22 @@ interface Round {
 async function nextRound(
   open: readonly WithJob[],
   {
-    rooms,
+    budgets,
     ends,
     turns,
   }: {
-    readonly rooms: ReadonlyMap<string, Room>;
+    readonly budgets: ReadonlyMap<string, TriggerBudget>;
     readonly ends: Map<PlannedFiring, FiringEnd>;
     readonly turns: Turns;
   },
 ): Promise<Round> {
   const round: { firing: WithJob; job: NewJob }[] = [];
   const later: WithJob[] = [];
-  for (const room of rooms.values()) room.beginRound();
+  for (const budget of budgets.values()) budget.beginRound();
   for (const firing of open) {
     await turns.next();
-    const room = rooms.get(firing.listener.id);
-    const next = room ? room.ask(firing.job) : { job: firing.job };
+    const budget = budgets.get(firing.listener.id);
+    const next = budget ? budget.ask(firing.job) : { job: firing.job };
     if (next === "later") later.push(firing);
     else if ("job" in next) round.push({ firing, job: next.job });
     else ends.set(firing, next);
@@ -105,12 +105,14 @@ async function nextRound(
   return { round, later };
 }
 
-/** The rooms of triggers that limit the jobs they may start, by trigger id. */
-async function roomsOf(tx: TenantTransaction, firings: readonly WithJob[]): Promise<Map<string, Room>> {
+/** The budgets of triggers that limit the jobs they may start, by trigger id. */
+async function budgetsOf(tx: TenantTransaction, firings: readonly WithJob[]): Promise<Map<string, TriggerBudget>> {
   const listeners = new Map(firings.map(({ listener }) => [listener.id, listener]));
   const bounded = [...listeners.values()].filter(({ runsLeft, overlap }) => runsLeft !== null || overlap !== "allow");
   const unfinished = await unfinishedJobs(tx, bounded);
-  return new Map(bounded.map((listener) => [listener.id, new Room(listener, unfinished.get(listener.id) ?? [])]));
+  return new Map(
+    bounded.map((listener) => [listener.id, new TriggerBudget(listener, unfinished.get(listener.id) ?? [])]),
+  );
 }
 
 async function unfinishedJobs(tx: TenantTransaction, listeners: readonly Listener[]): Promise<Map<string, string[]>> {

@@ -165,7 +165,7 @@ const jain = (counts: readonly number[]): number =>
 
 interface Simulation {
   readonly workers: number;
-  readonly places: number;
+  readonly slots: number;
   readonly shared: boolean;
   readonly seed: number;
 }
@@ -174,7 +174,7 @@ interface Simulation {
  * Simulates workers side by side for 30 seconds, in steps of 10 ms. Tenants always have jobs, of random length.
  * Returns the starts of each tenant in each 10 s window.
  */
-function simulate({ workers, places, shared, seed }: Simulation): number[][] {
+function simulate({ workers, slots, shared, seed }: Simulation): number[][] {
   const random = chance(seed);
   const lanes = Array.from({ length: 12 }, (_, n) => lane(n, `t${n}`));
   const crew = Array.from({ length: workers }, () => ({ share: new FairShare(), endings: [] as number[] }));
@@ -183,7 +183,7 @@ function simulate({ workers, places, shared, seed }: Simulation): number[][] {
     if (now % 10_000 === 0) windows.push(lanes.map(() => 0));
     for (const worker of crew) {
       worker.endings = worker.endings.filter((end) => end > now);
-      const free = places - worker.endings.length;
+      const free = slots - worker.endings.length;
       if (free === 0) continue;
       // Wake-ups and polls show a worker only some of the lanes at a time.
       const seen = lanes.filter(() => random() < 0.6);
@@ -207,7 +207,7 @@ function exchange(shares: readonly FairShare[]): void {
 
 test("four workers that share their usage are fair together: Jain ≥ 0.95 in every 10 s", () => {
   for (const seed of [1, 2, 3]) {
-    for (const counts of simulate({ workers: 4, places: 5, shared: true, seed })) {
+    for (const counts of simulate({ workers: 4, slots: 5, shared: true, seed })) {
       expect(Math.min(...counts)).toBeGreaterThanOrEqual(20);
       expect(jain(counts)).toBeGreaterThanOrEqual(0.95);
     }

@@ -64,21 +64,21 @@ export class FairShare {
    * Lists the lanes to claim from, in order, with the slots that each is due.
    * Lanes that are due none follow with one slot each, because earlier lanes may have fewer jobs than expected.
    */
-  pick(lanes: readonly KnownLane[], places: FreeSlots, random: () => number): LanePick[] {
+  pick(lanes: readonly KnownLane[], slots: FreeSlots, random: () => number): LanePick[] {
     this.chargeSpent();
     this.enter(lanes, random);
     const picks = new Map<number, number>();
     const left = new Map<Node, number>();
     const turns = new InTurn(this.tenants.competing);
-    const leftOf = (tenant: Node): number => left.get(tenant) ?? places.mostOf(tenantOf(tenant));
-    for (let place = 0; place < places.free && picks.size < MAX_LANES_PER_CLAIM; ) {
+    const leftOf = (tenant: Node): number => left.get(tenant) ?? slots.mostOf(tenantOf(tenant));
+    for (let slot = 0; slot < slots.free && picks.size < MAX_LANES_PER_CLAIM; ) {
       const tenant = turns.take();
       if (!tenant) break;
       if (leftOf(tenant) < 1) continue;
       const lane = planOne(tenant);
       picks.set(lane.laneNo, (picks.get(lane.laneNo) ?? 0) + 1);
       left.set(tenant, leftOf(tenant) - 1);
-      place += 1;
+      slot += 1;
       turns.add(tenant);
     }
     for (const lane of this.others(lanes, picks)) {

@@ -12,12 +12,12 @@ export const extendLeasesSql = statement(
   "extend_leases",
   `with asked as materialized (
      select * from unnest($1::uuid[], $2::bigint[], $3::int[]) x (job_id, lease_no, lease_seconds)
-   ), held as materialized (
+   ), leased as materialized (
      select r.tid, x.lease_seconds
      from asked x cross join lateral (${leasedRows("ctid as tid")} for no key update skip locked) r
    ), renewed as (
-     update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => h.lease_seconds)
-     from held h where r.ctid = h.tid
+     update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => l.lease_seconds)
+     from leased l where r.ctid = l.tid
      returning r.job_id, r.lease_expires_at, r.cancel_requested_at is not null as cancel_requested
    )
    select job_id, lease_expires_at, cancel_requested from renewed

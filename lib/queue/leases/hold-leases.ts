@@ -48,12 +48,12 @@ export async function extendLeases(
     row.lease_expires_at ? [{ jobId: row.job_id, leaseExpiresAt: row.lease_expires_at }] : [],
   );
   const isRenewed = new Set(renewed.map(({ jobId }) => jobId));
-  const isHeld = new Set(rows.map((row) => row.job_id));
+  const isLeased = new Set(rows.map((row) => row.job_id));
   const others = leases.map(({ jobId }) => jobId).filter((jobId) => !isRenewed.has(jobId));
   return {
     renewed,
-    lost: others.filter((jobId) => !isHeld.has(jobId)),
-    locked: others.filter((jobId) => isHeld.has(jobId)),
+    lost: others.filter((jobId) => !isLeased.has(jobId)),
+    locked: others.filter((jobId) => isLeased.has(jobId)),
     cancelRequested: rows.filter((row) => row.cancel_requested).map((row) => row.job_id),
   };
 }

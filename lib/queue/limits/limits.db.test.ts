@@ -42,14 +42,14 @@ beforeEach(async () => {
   await database.moveClock(0);
 });
 
-type Held = Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">;
+type LeasedJob = Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">;
 
 async function claim(limit: number, workerId = "w"): Promise<Claim> {
   const { lanes } = await pollWork(pool, { workerId, afterLane: 0, maxLanes: 256 });
   const asked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit, leaseSeconds: 30 }));
   return claimFromLanes(pool, { workerId, lanes: asked, limit });
 }
-const settle = (jobs: readonly Held[]) =>
+const settle = (jobs: readonly LeasedJob[]) =>
   settleAttempts(
     pool,
     jobs.map((job) => succeeded(job)),
@@ -223,7 +223,7 @@ describe("a limit on starts per second", () => {
 interface Race {
   readonly claimers: number;
   readonly jobs: number;
-  readonly claimOnce: (workerId: string) => Promise<readonly Held[]>;
+  readonly claimOnce: (workerId: string) => Promise<readonly LeasedJob[]>;
 }
 
 /** Expires the leases of unsettled jobs and makes these jobs claimable at once. */

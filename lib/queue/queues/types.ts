@@ -34,7 +34,7 @@ export type QueueInput = { readonly name: string } & Partial<QueueSettings>;
 export type QueuePatch = Partial<QueueSettings>;
 
 /** What blocks ready jobs: a pause, or the suspension of their tenant. */
-export type HoldScope = PauseScope | "suspension";
+export type PauseOrSuspension = PauseScope | "suspension";
 
 /** What to pause: the scope and the name of the target. */
 export interface PauseInput {

@@ -74,7 +74,7 @@ const allJobs = ({ jobs, conditions }: Source): string =>
 function drivenBranch(table: string, condition: string, { isWindow, jobs, conditions }: Source): string {
   if (isWindow) {
     return `(select j.id from ${jobs} cross join lateral (select 1 from ${table} x
-      where x.job_id = j.id and ${tenantIs("x.tenant_id")} and ${condition} offset 0) held
+      where x.job_id = j.id and ${tenantIs("x.tenant_id")} and ${condition} offset 0) found
       where ${tenantIs("j.tenant_id")} ${conditions} order by j.id desc ${TAKE})`;
   }
   const join = conditions === "" ? "" : `join ${jobs} on j.id = x.job_id and ${tenantIs("j.tenant_id")} ${conditions}`;

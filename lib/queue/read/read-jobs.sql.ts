@@ -92,8 +92,8 @@ export const newestRetriesSql = statement(
  * A limit for each tenant may have limited another tenant, so it counts only if this tenant has
  * reached it at the moment.
  */
-export const placesInLanesSql = statement(
-  "places_in_lanes",
+export const lanePositionsSql = statement(
+  "lane_positions",
   `with asked as materialized (
      select x.job_id, x.lane_no, x.sort_key from unnest($2::uuid[], $3::int[], $4::float8[]) x (job_id, lane_no, sort_key)
    ), keys as materialized (
@@ -103,7 +103,7 @@ export const placesInLanesSql = statement(
        select array_agg(-x.sort_key order by x.sort_key desc) as negated from (
          select sort_key from app.live_jobs
          where ${tenantIs("tenant_id")} and lane_no = u.lane_no and ready order by sort_key limit 1000) x) k
-   ), held as materialized (
+   ), limiting as materialized (
      select u.lane_no, (
        select jsonb_build_object('scope', c.scope, 'by', c.limited_by, 'maxRunning', c.max_running,
          'startsPerSecond', c.starts_per_second)
@@ -120,8 +120,8 @@ export const placesInLanesSql = statement(
      from keys u
    )
    select a.job_id, jsonb_build_object('ahead', k.total - width_bucket(-a.sort_key, k.negated), 'total', k.total,
-     'limit', h."limit") as place
-   from asked a join keys k on k.lane_no = a.lane_no join held h on h.lane_no = a.lane_no`,
+     'limit', h."limit") as position
+   from asked a join keys k on k.lane_no = a.lane_no join limiting h on h.lane_no = a.lane_no`,
   { repeatable: true, answers: true },
 );
 
@@ -131,8 +131,8 @@ export const placesInLanesSql = statement(
  */
 export const listAttemptsSql = statement(
   "list_attempts",
-  `select p.*, p.place < p.found as has_older from (
-   select t.*, count(*) over () as found, row_number() over latest as place, sum(coalesce(octet_length(t.error_text), 0)
+  `select p.*, p.row_no < p.found as has_older from (
+   select t.*, count(*) over () as found, row_number() over latest as row_no, sum(coalesce(octet_length(t.error_text), 0)
      + coalesce(octet_length(t.stdout_tail), 0) + coalesce(octet_length(t.stderr_tail), 0)) over latest as bytes
    from (
    select a.job_id, a.attempt_no, a.run_no, a.status, a.worker_id, a.claimed_at, a.started_at, a.finished_at, a.pid,
@@ -148,7 +148,7 @@ export const listAttemptsSql = statement(
    from app.live_jobs l where ${tenantIs("l.tenant_id")} and l.job_id = $2 and l.state = 'running'
      and ($4::bigint is null or l.lease_no < $4)
    order by 2 desc limit $3::int + 1) t window latest as (order by t.attempt_no desc)) p
-   where p.place <= $3 and (p.place = 1 or p.bytes <= $6) order by p.attempt_no desc`,
+   where p.row_no <= $3 and (p.row_no = 1 or p.bytes <= $6) order by p.attempt_no desc`,
   { repeatable: true, answers: true },
 );
 
@@ -159,7 +159,7 @@ export const listAttemptsSql = statement(
 export const readLogsSql = statement(
   "read_logs",
   `select attempt_no, seq, stream, level, at, body, context, found from (
-     select g.*, count(*) over ()::int as found, row_number() over read as place,
+     select g.*, count(*) over ()::int as found, row_number() over read as row_no,
        sum(octet_length(body) + coalesce(octet_length(context::text), 0)) over read as bytes
      from (
        select attempt_no, seq, stream, level, at, body, context from app.job_logs
@@ -167,7 +167,7 @@ export const readLogsSql = statement(
          and (attempt_no, seq) > ($4::bigint, $5::int) and ($6::text is null or stream = $6)
        order by attempt_no, seq limit $7::int + 1) g
      window read as (order by attempt_no, seq)) p
-   where place <= $7 and (place = 1 or bytes <= $8) order by attempt_no, seq`,
+   where row_no <= $7 and (row_no = 1 or bytes <= $8) order by attempt_no, seq`,
   { repeatable: true, answers: true },
 );
 
@@ -202,15 +202,15 @@ export const summarySql = statement(
                    from app.job_stat_deltas where ${tenantIs("tenant_id")}), 0) as n
    ), running as (
      select count(*) as n from app.live_jobs where ${tenantIs("tenant_id")} and state = 'running'
-   ), held as (
+   ), waiting as (
      select count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'paused') as paused
      from app.live_jobs where ${tenantIs("tenant_id")} and state in ('blocked', 'paused')
    )${OLDEST}
    select coalesce((select jsonb_object_agg(kind, n) from ended), '{}') as ended,
-     greatest(live.n - running.n - held.blocked - held.paused, 0)::float8 as queued, running.n::float8 as running,
-     held.blocked::float8 as blocked, held.paused::float8 as paused, app.now() as as_of,
+     greatest(live.n - running.n - waiting.blocked - waiting.paused, 0)::float8 as queued, running.n::float8 as running,
+     waiting.blocked::float8 as blocked, waiting.paused::float8 as paused, app.now() as as_of,
      (select greatest(extract(epoch from app.now() - least(front.first, oldest.first)), 0)::float8
       from front, oldest where coalesce(front.first, oldest.first) is not null) as oldest_queued_age_seconds
-   from live, running, held`,
+   from live, running, waiting`,
   { repeatable: true, answers: true },
 );

@@ -9,7 +9,7 @@ type AttemptRow = Omit<Attempt, "id" | "duration_ms" | "progress"> & {
   readonly progress_message: string | null;
   readonly has_older: boolean;
   readonly found: number;
-  readonly place: number;
+  readonly row_no: number;
   readonly bytes: number;
 };
 
@@ -50,7 +50,7 @@ function toAttempt({
   progress,
   progress_message,
   found: _found,
-  place: _place,
+  row_no: _rowNo,
   bytes: _bytes,
   ...row
 }: AttemptRow): AttemptRead {

@@ -1,4 +1,4 @@
-import type { HoldScope, Job, JobRow } from "../types";
+import type { Job, JobRow, PauseOrSuspension } from "../types";
 import { describeWait, type MoreFacts } from "./wait-reason.policy";
 
 /** A row of the statements in read-jobs.sql.ts: a job, and what its wait reason follows from. */
@@ -8,7 +8,7 @@ export type JobRead<J extends JobRow | Job = JobRow> = Omit<J, "progress" | "wai
   readonly is_future: boolean | null;
   readonly is_put_off: boolean | null;
   readonly has_worker: boolean;
-  readonly pause: { readonly scope: HoldScope; readonly reason: string; readonly until: string | null } | null;
+  readonly pause: { readonly scope: PauseOrSuspension; readonly reason: string; readonly until: string | null } | null;
   readonly queue_id: number;
   readonly ready: boolean | null;
   readonly lane_no: number | null;

@@ -1,9 +1,9 @@
 import type { TenantTransaction } from "@/lib/db";
 import { pendingParentsSql } from "../dependencies/dependencies.sql";
 import type { TenantScope } from "../types";
-import { placesInLanesSql } from "./read-jobs.sql";
+import { lanePositionsSql } from "./read-jobs.sql";
 import type { JobRead } from "./view";
-import type { MoreFacts, PlaceInLane } from "./wait-reason.policy";
+import type { LanePosition, MoreFacts } from "./wait-reason.policy";
 
 type Waiting = Pick<JobRead, "id" | "status" | "is_future" | "lane_no" | "sort_key">;
 
@@ -19,7 +19,7 @@ export async function readWaitFacts(
   const ready = rows.filter((row) => row.status === "queued" && row.is_future === false && row.lane_no !== null);
   const blocked = rows.filter((row) => row.status === "blocked").map((row) => row.id);
   const facts = new Map<string, MoreFacts>();
-  for (const { job_id, place } of await readPlaces(tx, scope, ready)) facts.set(job_id, { place });
+  for (const { job_id, position } of await readPositions(tx, scope, ready)) facts.set(job_id, { position });
   for (const { child_id, job_id, definition_key, n } of await readParents(tx, scope, blocked)) {
     const first = facts.get(child_id)?.blockedBy?.first ?? [];
     const blocker = { jobId: job_id, definitionKey: definition_key };
@@ -28,13 +28,13 @@ export async function readWaitFacts(
   return facts;
 }
 
-async function readPlaces(
+async function readPositions(
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
   ready: readonly Waiting[],
-): Promise<{ job_id: string; place: PlaceInLane }[]> {
+): Promise<{ job_id: string; position: LanePosition }[]> {
   if (ready.length === 0) return [];
-  return tx.run(placesInLanesSql, [
+  return tx.run(lanePositionsSql, [
     tenantId,
     ready.map((row) => row.id),
     ready.map((row) => row.lane_no),

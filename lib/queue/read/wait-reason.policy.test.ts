@@ -37,5 +37,5 @@ test.each([
   [112, 500, "113th of 500 of its kind."],
   [1000, 1000, "1,000+ jobs of its kind are before it."],
 ])("a job with %i of %i before it shows its position: %s", (ahead, total, detail) => {
-  expect(describeWait({ ...ready, place: { ahead, total, limit: null } })?.detail).toBe(detail);
+  expect(describeWait({ ...ready, position: { ahead, total, limit: null } })?.detail).toBe(detail);
 });

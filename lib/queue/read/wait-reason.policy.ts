@@ -1,5 +1,5 @@
 import type { JobStatus } from "../states";
-import type { HoldScope, LimitScope, PauseScope, WaitReason } from "../types";
+import type { LimitScope, PauseOrSuspension, PauseScope, WaitReason } from "../types";
 
 export interface WaitFacts {
   readonly status: JobStatus;
@@ -11,18 +11,18 @@ export interface WaitFacts {
   readonly until: string;
   readonly hasWorker: boolean;
   /** The pause or suspension that keeps the job from starting. */
-  readonly pause: { readonly scope: HoldScope; readonly reason: string; readonly until: string | null } | null;
+  readonly pause: { readonly scope: PauseOrSuspension; readonly reason: string; readonly until: string | null } | null;
   /** The first of the job's blocking parents, and their number; left out in feeds. */
   readonly blockedBy?: { readonly first: readonly Blocker[]; readonly count: number };
   /** The job's position in its lane; left out in feeds. */
-  readonly place?: PlaceInLane;
+  readonly position?: LanePosition;
 }
 
 /** Facts about why a job waits that its row does not have. */
-export type MoreFacts = Partial<Pick<WaitFacts, "place" | "blockedBy">>;
+export type MoreFacts = Partial<Pick<WaitFacts, "position" | "blockedBy">>;
 
 /** The position of a ready job among those of its queue, tenant, priority class and definition. */
-export interface PlaceInLane {
+export interface LanePosition {
   /** Ready jobs before this one, and all ready jobs, each counted up to 1,000. */
   readonly ahead: number;
   readonly total: number;
@@ -58,8 +58,8 @@ export function describeWait(facts: WaitFacts): WaitReason | null {
   if (facts.isFuture) return { code: "scheduled", detail: "The job is scheduled for later.", until: facts.until };
   if (facts.pause) return describePause(facts.pause);
   if (!facts.hasWorker) return { code: "no_worker", detail: "No live worker supports this definition and queue." };
-  if (facts.place?.limit) return describeLimit(facts.place.limit);
-  return { code: "position", detail: facts.place ? describePlace(facts.place) : "Waits for a free worker." };
+  if (facts.position?.limit) return describeLimit(facts.position.limit);
+  return { code: "position", detail: facts.position ? describePosition(facts.position) : "Waits for a free worker." };
 }
 
 function blockers(by: WaitFacts["blockedBy"]): string {
@@ -88,7 +88,7 @@ const LIMITED: Readonly<Record<LimitScope, string>> = {
   tenant_definition: "the tenant with this definition",
 };
 
-function describeLimit({ scope, by, maxRunning, startsPerSecond }: NonNullable<PlaceInLane["limit"]>): WaitReason {
+function describeLimit({ scope, by, maxRunning, startsPerSecond }: NonNullable<LanePosition["limit"]>): WaitReason {
   return by === "running"
     ? {
         code: "at_limit",
@@ -97,7 +97,7 @@ function describeLimit({ scope, by, maxRunning, startsPerSecond }: NonNullable<P
     : { code: "rate_limited", detail: `At a limit: ${startsPerSecond} starts a second of ${LIMITED[scope]}.` };
 }
 
-function describePlace({ ahead, total }: PlaceInLane): string {
+function describePosition({ ahead, total }: LanePosition): string {
   if (ahead >= 1000) return "1,000+ jobs of its kind are before it.";
   const all = total >= 1000 ? "1,000+" : String(Math.max(total, ahead + 1));
   return `${ordinal(ahead + 1)} of ${all} of its kind.`;

@@ -95,7 +95,7 @@ export interface LeasedAttempt {
   readonly runningSeconds: number;
 }
 
-interface HeldRow extends ClaimedRow {
+interface LeasedRow extends ClaimedRow {
   worker_id: string;
   cancel_requested: boolean;
   running_seconds: number;
@@ -107,7 +107,7 @@ interface HeldRow extends ClaimedRow {
  * must also be the holder that it was given to. `holder` is the prefix of all ids of the holder's workers.
  */
 export async function findLeasedAttempt(db: Runner, holder: string, lease: Lease): Promise<LeasedAttempt | null> {
-  const [row] = await db.run<HeldRow>(leasedRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
+  const [row] = await db.run<LeasedRow>(leasedRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
   if (!row) return null;
   return {
     job: toClaimedJob(row, row.lease_seconds),
@@ -195,7 +195,7 @@ export async function recordRemoteWorker(
   worker: RemoteWorker,
   counts = new WholeLooks(),
 ): Promise<boolean> {
-  const held = await countLeased(db, worker.workerId, counts);
+  const leased = await countLeased(db, worker.workerId, counts);
   const rows = await db.run(recordRemoteWorkerSql, [
     worker.workerId,
     worker.hostname,
@@ -205,7 +205,7 @@ export async function recordRemoteWorker(
     worker.queues,
     worker.definitions,
     worker.capacity,
-    held,
+    leased,
     holder,
     WORKERS_PER_KEY,
     worker.tenantId,

@@ -90,8 +90,8 @@ describe("a trigger that cannot fire is marked broken with its reason, and the o
     expect((await fire()).broken).toHaveLength(1);
     await clock("2026-03-02T09:01:00.010Z");
     expect(await fire()).toMatchObject({ triggers: 1, broken: [] });
-    const told = await query("select name, data, status from app.events where tenant_id = $1", [scope.tenantId]);
-    expect(told).toEqual([
+    const published = await query("select name, data, status from app.events where tenant_id = $1", [scope.tenantId]);
+    expect(published).toEqual([
       {
         name: "trigger.broken",
         data: { trigger_id: id, reason: expect.stringContaining("schedule.nothing") },

@@ -83,15 +83,15 @@ export const lockDueTriggersSql = statement(
    ), shared as (
      select o.*, row_number() over (
        order by o.own_bytes_before * (select count(distinct s.tenant_id) from sized s) >= $2, o.tenant_id <= $5, o.tenant_id,
-         o.next_run_at, o.id) as place
+         o.next_run_at, o.id) as turn
      from own o
    ), summed as (
-     select s.*, sum(s.bytes) over (order by s.place) - s.bytes as bytes_before from shared s
+     select s.*, sum(s.bytes) over (order by s.turn) - s.bytes as bytes_before from shared s
    )
    select ${DUE_COLUMNS}
    from (select * from summed where bytes_before < $2) due
    ${DUE_SURROUNDINGS}
-   order by due.place`,
+   order by due.turn`,
 );
 
 /** Returns one schedule if it is due. The caller holds the lock on its row. */

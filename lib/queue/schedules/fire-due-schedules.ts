@@ -105,7 +105,7 @@ async function fireRows(tx: Transaction, rows: readonly DueRow[]): Promise<Fired
   if (rows.length === 0) return { triggers: 0, jobs: 0, skipped: 0, broken: [], tenants: [] };
   const turns = await planTurns(rows, await readLiveJobs(tx, rows));
   const stored = await storeFirings(tx, turns);
-  for (const trigger of stored.broken) await tellBroken(tx, trigger);
+  for (const trigger of stored.broken) await announceBroken(tx, trigger);
   const { work, changes } = stored;
   tx.afterCommit((db) => notifyEnqueued(db, { work, changes }));
   return {
@@ -152,7 +152,7 @@ async function planTurns(
 }
 
 // Users who want a notification by mail or webhook create a trigger on this event.
-function tellBroken(tx: Transaction, { tenantId, triggerId, reason }: BrokenTrigger): Promise<void> {
+function announceBroken(tx: Transaction, { tenantId, triggerId, reason }: BrokenTrigger): Promise<void> {
   const data = { trigger_id: triggerId, reason };
   return announceEvent(tx, { tenantId, actor: SYSTEM }, { name: "trigger.broken", data });
 }

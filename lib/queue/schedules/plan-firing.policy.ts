@@ -125,8 +125,8 @@ function refusalOf({ definitionIsActive, queueIsActive }: DueTrigger): FiringRef
 
 /** Names the first five problems by their pointers. */
 export function refusalFrom(reason: string, problems: readonly FieldProblem[]): FiringRefusal {
-  const told = problems.slice(0, 5).map(({ pointer, detail }) => `${pointer || "/"} ${detail}`);
-  return { reason, detail: told.join("; ") };
+  const details = problems.slice(0, 5).map(({ pointer, detail }) => `${pointer || "/"} ${detail}`);
+  return { reason, detail: details.join("; ") };
 }
 
 /**

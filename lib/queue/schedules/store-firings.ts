@@ -2,7 +2,7 @@ import { bisect } from "@/lib/async/bisect";
 import { DatabaseError, type Transaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
 import { cutText } from "../clean.policy";
-import { enqueueForTenants, type PlacedJob, wasChanged } from "../enqueue/enqueue-for-tenants";
+import { type EnqueuedForTenant, enqueueForTenants, wasChanged } from "../enqueue/enqueue-for-tenants";
 import { type NewJobItem, toItem } from "../enqueue/new-job-item";
 import { QueueError } from "../errors";
 import { SYSTEM } from "../system-actor";
@@ -89,8 +89,8 @@ async function storeTogether(tx: Transaction, turns: readonly FiringTurn[]): Pro
   const pauses = new Turns();
   const checked: CheckedTurn[] = [];
   for (const turn of turns) checked.push({ turn, checked: await checkFirings(tx, turn, { known, pauses }) });
-  const placed = await enqueueAll(tx, checked);
-  const rows = checked.flatMap(({ turn, checked: all }) => all.map((one) => firingRow(turn.trigger, one, placed)));
+  const enqueued = await enqueueAll(tx, checked);
+  const rows = checked.flatMap(({ turn, checked: all }) => all.map((one) => firingRow(turn.trigger, one, enqueued)));
   if (rows.length > 0) await tx.run(insertScheduleFiringsSql, [JSON.stringify(rows)]);
   const advances = checked.map(({ turn, checked: all }) => {
     const firings = all.map(({ firing }) => firing);
@@ -99,7 +99,7 @@ async function storeTogether(tx: Transaction, turns: readonly FiringTurn[]): Pro
   await tx.run(advanceTriggersSql, [
     JSON.stringify(advances.map(({ trigger, firings, advance }) => advanceRow(trigger, firings, advance))),
   ]);
-  const fresh = [...placed.values()].filter(({ deduplicated }) => !deduplicated);
+  const fresh = [...enqueued.values()].filter(({ deduplicated }) => !deduplicated);
   return {
     jobs: fresh.length,
     skipped: rows.reduce((sum, { outcome, n }) => sum + (outcome === "skipped" ? n : 0), 0),
@@ -159,7 +159,10 @@ const afterIt = (parentId: string, index: number) =>
   ({ edge_no: index + 1, parent: parentId, type: "completion", on_failure: "run" }) as const;
 
 /** Enqueues each tenant's jobs in one batch and returns the jobs by firing. */
-async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promise<Map<DraftFiring, PlacedJob>> {
+async function enqueueAll(
+  tx: Transaction,
+  turns: readonly CheckedTurn[],
+): Promise<Map<DraftFiring, EnqueuedForTenant>> {
   const byTenant = new Map<string, { readonly firing: DraftFiring; readonly item: NewJobItem }[]>();
   for (const { turn, checked } of turns) {
     for (const { firing, item } of checked) {
@@ -171,19 +174,23 @@ async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promi
   }
   const batches = [...byTenant].map(([tenantId, all]) => ({ tenantId, items: all.map(({ item }) => item) }));
   const answers = await enqueueForTenants(tx, batches);
-  const placed = new Map<DraftFiring, PlacedJob>();
-  [...byTenant.values()].forEach((all, place) => {
+  const enqueued = new Map<DraftFiring, EnqueuedForTenant>();
+  [...byTenant.values()].forEach((all, tenantNo) => {
     all.forEach(({ firing }, index) => {
-      const job = answers[place]?.[index];
-      if (job) placed.set(firing, job);
+      const job = answers[tenantNo]?.[index];
+      if (job) enqueued.set(firing, job);
     });
   });
-  return placed;
+  return enqueued;
 }
 
-function firingRow(trigger: DueTrigger, { firing }: CheckedFiring, placed: ReadonlyMap<DraftFiring, PlacedJob>) {
+function firingRow(
+  trigger: DueTrigger,
+  { firing }: CheckedFiring,
+  enqueued: ReadonlyMap<DraftFiring, EnqueuedForTenant>,
+) {
   const { at, n, until, isCatchUp, note, outcome } = firing;
-  const job = placed.get(firing);
+  const job = enqueued.get(firing);
   return {
     tenant_id: trigger.tenantId,
     trigger_id: trigger.id,

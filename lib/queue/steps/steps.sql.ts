@@ -33,7 +33,7 @@ export const listStepsSql = statement(
   "list_steps",
   `select run_no, name, attempt_no::float8 as attempt_no, created_at, result_bytes, case when result_bytes <= $3 then result end as result, found
    from (
-     select s.*, count(*) over ()::int as found, row_number() over done as place,
+     select s.*, count(*) over ()::int as found, row_number() over done as row_no,
        sum(octet_length(name) + case when result_bytes <= $3 then result_bytes else 0 end) over done as bytes
      from (
        select run_no, name, attempt_no, created_at, result, octet_length(result::text) as result_bytes
@@ -43,6 +43,6 @@ export const listStepsSql = statement(
            where a.tenant_id = $1 and a.job_id = $2 and a.run_no = $4 and a.name = $5), $5))
        order by run_no desc, created_at, name limit $6::int + 1) s
      window done as (order by run_no desc, created_at, name)) p
-   where place <= $6 and (place = 1 or bytes <= $7) order by run_no desc, created_at, name`,
+   where row_no <= $6 and (row_no = 1 or bytes <= $7) order by run_no desc, created_at, name`,
   { repeatable: true, answers: true },
 );

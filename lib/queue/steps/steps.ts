@@ -39,6 +39,6 @@ export async function storeStep(
     const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
     throw new QueueError(isTooLarge ? "payload-too-large" : "payload-invalid", where, { problems });
   }
-  const held = await db.run(storeStepSql, [lease.jobId, lease.leaseNo, name, JSON.stringify(result)]);
-  if (held.length === 0) throw new LeaseLostError();
+  const stored = await db.run(storeStepSql, [lease.jobId, lease.leaseNo, name, JSON.stringify(result)]);
+  if (stored.length === 0) throw new LeaseLostError();
 }

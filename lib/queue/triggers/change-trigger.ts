@@ -18,7 +18,7 @@ import {
   textProblems,
 } from "./check-trigger";
 import { getTrigger } from "./read-triggers";
-import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
+import { refuseTooCostlyConditions, refuseTooLargeTemplates, refuseTooManyTriggers } from "./trigger-limits";
 import {
   auditTrigger,
   type LockedTrigger,
@@ -62,19 +62,19 @@ export function changeTrigger(
     const after = changedSettings(before, patch, around);
     for (const settings of [before, after]) refuseBarredEvents(scope, settings);
     await refuseBarredTrigger(tx, scope, before.definition_key);
-    const definitionId = await checkPlaces(tx, scope, { row: before, before, after, patch });
+    const definitionId = await checkAffectedFields(tx, scope, { row: before, before, after, patch });
     const row = await fireWhatIsDue(tx, scope, { row: before, before, after, patch });
     const change = { row, before, after, patch };
     const prospects = newProspects(change, around);
     const { event_name } = change.after;
-    if (event_name !== before.event_name) await requireRoom(tx, { eventName: event_name, isNew: false });
+    if (event_name !== before.event_name) await refuseTooManyTriggers(tx, { eventName: event_name, isNew: false });
     if (patch.payload_template !== undefined)
-      await requireTemplateRoom(tx, {
+      await refuseTooLargeTemplates(tx, {
         template: after.payload_template,
         replaces: { id: row.id, template: before.payload_template },
       });
     if (event_name !== before.event_name || patch.condition !== undefined)
-      await requireConditionRoom(tx, { ...after, replaces: { ...before, id: row.id } });
+      await refuseTooCostlyConditions(tx, { ...after, replaces: { ...before, id: row.id } });
     await tx.run(updateTriggerSql, [
       scope.tenantId,
       row.id,
@@ -99,7 +99,7 @@ async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, b
 }
 
 /** Checks definition, queue and texts as far as the change affects them. Returns the definition's id. */
-async function checkPlaces(
+async function checkAffectedFields(
   tx: TenantTransaction,
   scope: TenantScope,
   { row, before, after, patch }: Change,

@@ -20,7 +20,7 @@ import {
   textProblems,
 } from "./check-trigger";
 import { getTrigger } from "./read-triggers";
-import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
+import { refuseTooCostlyConditions, refuseTooLargeTemplates, refuseTooManyTriggers } from "./trigger-limits";
 import { auditTrigger, readSurroundings, triggerColumns, triggerNotFound } from "./trigger-row";
 import { newSettings, settingsProblems } from "./trigger-settings.policy";
 import { insertTriggerSql } from "./triggers.sql";
@@ -47,9 +47,9 @@ export function createTrigger(
     refuseProblems(problems);
     const prospects = prospectsOf(settings, read.rule ?? null, { now: around.now, runCount: 0 });
     refuseProblems(neverProblems(settings, prospects));
-    await requireRoom(tx, { eventName: settings.event_name, isNew: true });
-    await requireTemplateRoom(tx, { template: settings.payload_template });
-    await requireConditionRoom(tx, settings);
+    await refuseTooManyTriggers(tx, { eventName: settings.event_name, isNew: true });
+    await refuseTooLargeTemplates(tx, { template: settings.payload_template });
+    await refuseTooCostlyConditions(tx, settings);
     const [made] = await tx.run<{ id: string }>(insertTriggerSql, [
       scope.tenantId,
       triggerColumns(settings, prospects, definition.id),

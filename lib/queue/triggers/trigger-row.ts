@@ -72,7 +72,7 @@ export function triggerColumns(settings: TriggerSettings, prospects: Prospects, 
   });
 }
 
-interface TriggerAct {
+interface AuditedAction {
   readonly triggerId: string;
   readonly action: "trigger.create" | "trigger.change" | "trigger.delete" | "trigger.run";
   /** The changed fields, or the trigger's label. */
@@ -83,7 +83,7 @@ interface TriggerAct {
 export async function auditTrigger(
   tx: TenantTransaction,
   { tenantId, actor }: TenantScope,
-  { triggerId, action, reason, jobId }: TriggerAct,
+  { triggerId, action, reason, jobId }: AuditedAction,
 ): Promise<void> {
   await tx.run(auditTriggerSql, [
     tenantId,

@@ -17,14 +17,14 @@ export interface TriggerTemplate {
   /** Length of the source as JSON. */
   readonly characters: number;
   readonly bindings: readonly Binding[];
-  /** The places of the bindings, as a tree from the root. */
-  readonly places: Place;
+  /** The positions of the bindings, as a tree from the root. */
+  readonly tree: BindingTree;
 }
 
-/** A place in a template: the index of its binding, or the places inside it by name. */
-interface Place {
+/** A position in a template: the index of its binding, or the positions inside it by name. */
+interface BindingTree {
   binding?: number;
-  readonly inside: Map<string, Place>;
+  readonly inside: Map<string, BindingTree>;
 }
 
 /** An event's metadata. */
@@ -99,19 +99,19 @@ export function compileTriggerTemplate(
   const source = JSON.parse(json) as unknown;
   const { bindings, problems }: ScannedTemplate = scanTemplate(source, (path) => readPath(path, kind));
   if (problems.length > 0) return { problems };
-  return { template: { source, characters: json.length, bindings, places: placesOf(bindings) } };
+  return { template: { source, characters: json.length, bindings, tree: bindingTree(bindings) } };
 }
 
-function placesOf(bindings: readonly Binding[]): Place {
-  const root: Place = { inside: new Map() };
+function bindingTree(bindings: readonly Binding[]): BindingTree {
+  const root: BindingTree = { inside: new Map() };
   for (const [binding, { at }] of bindings.entries()) {
-    let place = root;
+    let node = root;
     for (const step of at) {
-      const next = place.inside.get(step) ?? { inside: new Map() };
-      place.inside.set(step, next);
-      place = next;
+      const next = node.inside.get(step) ?? { inside: new Map() };
+      node.inside.set(step, next);
+      node = next;
     }
-    place.binding = binding;
+    node.binding = binding;
   }
   return root;
 }
@@ -142,7 +142,7 @@ export function renderTriggerTemplate(template: TriggerTemplate, context: Templa
     const parts = found.values[index] ?? [];
     return whole ? parts[0] : parts.map(asText).join("");
   });
-  const payload = fill(template.source, template.places, values);
+  const payload = fill(template.source, template.tree, values);
   return { payload, characters: template.characters + found.characters };
 }
 
@@ -221,13 +221,13 @@ function lookUp(context: TemplateContext, steps: readonly string[]): { readonly 
  * Returns the template with values in their places. Parts without a placeholder are not copied. The depth was
  * validated before.
  */
-function fill(source: unknown, place: Place | undefined, values: readonly unknown[]): unknown {
-  if (place === undefined) return source;
-  if (place.binding !== undefined) return values[place.binding];
-  if (Array.isArray(source)) return source.map((item, index) => fill(item, place.inside.get(String(index)), values));
+function fill(source: unknown, tree: BindingTree | undefined, values: readonly unknown[]): unknown {
+  if (tree === undefined) return source;
+  if (tree.binding !== undefined) return values[tree.binding];
+  if (Array.isArray(source)) return source.map((item, index) => fill(item, tree.inside.get(String(index)), values));
   if (typeof source !== "object" || source === null) return source;
   // An assignment to `__proto__` would not create a property.
   return Object.fromEntries(
-    Object.entries(source).map(([key, item]) => [key, fill(item, place.inside.get(key), values)]),
+    Object.entries(source).map(([key, item]) => [key, fill(item, tree.inside.get(key), values)]),
   );
 }

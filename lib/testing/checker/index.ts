@@ -7,7 +7,7 @@
 
 import { expect } from "vitest";
 import type { TestDatabase } from "../database";
-import { type Bound, type HeldSpan, overstepped, SPANS_SQL } from "./limits";
+import { type Bound, overstepped, type RunningSpan, SPANS_SQL } from "./limits";
 import { rulesFor } from "./rules";
 
 export type { Bound } from "./limits";
@@ -71,7 +71,7 @@ export async function expectSound(database: Pick<TestDatabase, "query">, options
   return verdict;
 }
 
-async function readSpans(query: TestDatabase["query"]): Promise<HeldSpan[]> {
+async function readSpans(query: TestDatabase["query"]): Promise<RunningSpan[]> {
   const rows = await query<{
     tenant_id: string;
     queue: string;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Bound, type HeldSpan, overstepped } from "./limits";
+import { type Bound, overstepped, type RunningSpan } from "./limits";
 
-const span = (claimedAt: number, endedAt: number, more: Partial<HeldSpan> = {}): HeldSpan => ({
+const span = (claimedAt: number, endedAt: number, more: Partial<RunningSpan> = {}): RunningSpan => ({
   tenantId: "t",
   queue: "q",
   definitionKey: "d",
@@ -9,7 +9,7 @@ const span = (claimedAt: number, endedAt: number, more: Partial<HeldSpan> = {}):
   endedAt,
   ...more,
 });
-const over = (bound: Omit<Bound, "name">, spans: readonly HeldSpan[]) => overstepped({ name: "b", ...bound }, spans);
+const over = (bound: Omit<Bound, "name">, spans: readonly RunningSpan[]) => overstepped({ name: "b", ...bound }, spans);
 
 describe("concurrent leases", () => {
   test("a lease that ends when another begins does not overlap it", () => {

@@ -15,7 +15,7 @@ export interface Bound {
 }
 
 /** One lease, in milliseconds; an active lease ends at infinity. */
-export interface HeldSpan {
+export interface RunningSpan {
   readonly tenantId: string;
   readonly queue: string;
   readonly definitionKey: string;
@@ -37,7 +37,7 @@ export const SPANS_SQL = `
   join app.job_definitions d on d.id = j.definition_id`;
 
 /** Returns by how much a limit was exceeded at worst; 0 if it was kept. */
-export function overstepped(bound: Bound, spans: readonly HeldSpan[]): number {
+export function overstepped(bound: Bound, spans: readonly RunningSpan[]): number {
   const counted = spans.filter(
     (span) =>
       (bound.tenantId ?? span.tenantId) === span.tenantId &&
@@ -47,7 +47,7 @@ export function overstepped(bound: Bound, spans: readonly HeldSpan[]): number {
   return Math.max(overRunning(bound, counted), overStarts(bound, counted));
 }
 
-function overRunning({ running, from, to }: Bound, spans: readonly HeldSpan[]): number {
+function overRunning({ running, from, to }: Bound, spans: readonly RunningSpan[]): number {
   if (running === undefined) return 0;
   // A lease that ends at an instant does not overlap one that begins there.
   const turns = spans
@@ -56,17 +56,17 @@ function overRunning({ running, from, to }: Bound, spans: readonly HeldSpan[]): 
       { at: endedAt, by: -1 },
     ])
     .sort((a, b) => a.at - b.at || a.by - b.by);
-  let held = 0;
+  let leased = 0;
   let worst = 0;
   for (const { at, by } of turns) {
-    held += by;
+    leased += by;
     // Leases from before a lower limit may continue; only a lease that begins under it can break it.
-    if (by > 0 && isWithin(at, from, to)) worst = Math.max(worst, held - running);
+    if (by > 0 && isWithin(at, from, to)) worst = Math.max(worst, leased - running);
   }
   return worst;
 }
 
-function overStarts({ starts, from, to }: Bound, spans: readonly HeldSpan[]): number {
+function overStarts({ starts, from, to }: Bound, spans: readonly RunningSpan[]): number {
   if (starts === undefined) return 0;
   const begun = spans
     .map(({ claimedAt }) => claimedAt)

@@ -36,8 +36,8 @@ export function expectLinear(
   const isLinear = () => [16, 4].every((part) => of(1) <= part * SLACK * of(part) + NOISE_MS);
   for (let round = 0; round < ROUNDS && (round === 0 || !isLinear()); round += 1)
     for (const part of sizes) best.set(part, Math.min(of(part), cost(read, inputs.get(part) ?? "")));
-  const told = sizes.map((part) => `${largest / part} characters: ${of(part).toFixed(1)} ms`).join(", ");
-  expect(isLinear(), `${name} is not linear: ${told}`).toBe(true);
+  const figures = sizes.map((part) => `${largest / part} characters: ${of(part).toFixed(1)} ms`).join(", ");
+  expect(isLinear(), `${name} is not linear: ${figures}`).toBe(true);
 }
 
 /** Returns milliseconds of processor time. Refusing an input counts as reading it. */

@@ -11,6 +11,7 @@ import {
   expireJobs,
   extendLeases,
   getBulkAction,
+  leaseKey,
   pauseJob,
   promoteDueJobs,
   rescueExpiredLeases,
@@ -26,15 +27,14 @@ import { enqueue, enqueueChild } from "./enqueue-steps";
 import { LEASE_MS, type QueueModel } from "./model";
 import type { EndModel, LeaseModel } from "./shapes";
 import {
-  type Act,
   aJob,
   aLease,
-  leaseKey,
+  type ModelAction,
   type ModelStep,
   modelStep,
   NOBODY,
   type Real,
-  refusalOf,
+  refusalCodeOf,
   SECOND,
   SWEEP,
 } from "./step";
@@ -67,7 +67,7 @@ const claim = modelStep(
       }));
       const claimed = await claimJobs(real.make.worker, { workerId, lanes: asked, limit });
       const ready = model.readyJobs();
-      expect(claimed.length).toBe(Math.min(limit, ready.length, model.room()));
+      expect(claimed.length).toBe(Math.min(limit, ready.length, model.capacity()));
       for (const job of claimed) {
         const known = ready.find(({ id }) => id === job.jobId);
         if (!known) throw new Error(`${job.jobId} was claimed and is not ready`);
@@ -86,23 +86,23 @@ const claim = modelStep(
     },
 );
 
-const leaseStep = (name: string, act: (lease: LeaseModel) => Act) =>
+const leaseStep = (name: string, act: (lease: LeaseModel) => ModelAction) =>
   modelStep(name, fc.nat(11), (n) => (model, real) => act(aLease(model, n))(model, real));
 
 const start = leaseStep("start", (lease) => async (model, { make }) => {
-  const held = model.held(lease);
-  const isInTime = (held?.expiresAt ?? Number.POSITIVE_INFINITY) > model.now;
+  const leased = model.leased(lease);
+  const isInTime = (leased?.expiresAt ?? Number.POSITIVE_INFINITY) > model.now;
   const { begun, expired } = await startAttempts(make.worker, [lease]);
-  expect([begun, expired]).toEqual([held && isInTime ? [lease.jobId] : [], held && !isInTime ? [lease.jobId] : []]);
-  if (held && isInTime) held.startedAt = model.now;
+  expect([begun, expired]).toEqual([leased && isInTime ? [lease.jobId] : [], leased && !isInTime ? [lease.jobId] : []]);
+  if (leased && isInTime) leased.startedAt = model.now;
 });
 
 const extend = leaseStep("extend", (lease) => async (model, { make }) => {
-  const held = model.held(lease);
+  const leased = model.leased(lease);
   const answer = await extendLeases(make.worker, [{ ...lease, leaseSeconds: LEASE_MS / SECOND }]);
-  expect(answer.lost).toEqual(held ? [] : [lease.jobId]);
-  expect(answer.cancelRequested).toEqual(held && held.cancelAt !== null ? [lease.jobId] : []);
-  if (held) held.leaseEndsAt = model.now + LEASE_MS;
+  expect(answer.lost).toEqual(leased ? [] : [lease.jobId]);
+  expect(answer.cancelRequested).toEqual(leased && leased.cancelAt !== null ? [lease.jobId] : []);
+  if (leased) leased.leaseEndsAt = model.now + LEASE_MS;
 });
 
 async function settle(
@@ -120,10 +120,10 @@ async function settle(
     ...(end.n === undefined || end.n === null ? {} : { result: { n: end.n } }),
   };
   const answer = await settleAttempts(make.worker, [sent]);
-  const told = (["settled", "canceled", "lost", "locked", "refused", "unstorable"] as const).filter(
+  const answers = (["settled", "canceled", "lost", "locked", "refused", "unstorable"] as const).filter(
     (name) => answer[name].length > 0,
   );
-  expect(told).toEqual([model.settle(lease, end)]);
+  expect(answers).toEqual([model.settle(lease, end)]);
 }
 
 const succeed = modelStep(
@@ -168,19 +168,19 @@ const fail = leaseStep("fail", (lease) => (model, real) => {
 
 const cancel = modelStep("cancel", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  const code = await refusalOf(cancelJob(make.web, scope, id));
+  const code = await refusalCodeOf(cancelJob(make.web, scope, id));
   if (id === NOBODY) expect(code).toBe("not-found");
   else expect(code).toBe(model.cancel(id) === "conflict" ? "state-conflict" : null);
 });
 
 const pause = modelStep("pause", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  expect(await refusalOf(pauseJob(make.web, scope, id))).toBe(unless(model.pause(id), id));
+  expect(await refusalCodeOf(pauseJob(make.web, scope, id))).toBe(unless(model.pause(id), id));
 });
 
 const resume = modelStep("resume", fc.nat(11), (n) => async (model, { make, scope }) => {
   const id = aJob(model, n);
-  expect(await refusalOf(resumeJob(make.web, scope, id))).toBe(unless(model.resume(id), id));
+  expect(await refusalCodeOf(resumeJob(make.web, scope, id))).toBe(unless(model.resume(id), id));
 });
 
 const unless = (done: boolean, id: string) => (done ? null : id === NOBODY ? "not-found" : "state-conflict");
@@ -195,14 +195,14 @@ const change = modelStep(
       const at = seconds === null ? null : model.now + seconds * SECOND;
       const scheduledFor = at === null ? {} : { scheduledFor: new Date(at) };
       const asked = { jobId, ...(priority === null ? {} : { priority }), ...scheduledFor };
-      const code = await refusalOf(changeJob(make.web, scope, asked));
+      const code = await refusalCodeOf(changeJob(make.web, scope, asked));
       expect(code).toBe(jobId === NOBODY ? "not-found" : model.change(jobId, { priority, at }));
     },
 );
 
 const retry = modelStep("retry", fc.nat(11), (n) => async (model, { make, scope }) => {
   const jobId = aJob(model, n);
-  const code = await refusalOf(retryJob(make.web, scope, { jobId }));
+  const code = await refusalCodeOf(retryJob(make.web, scope, { jobId }));
   const expected = { retried: null, conflict: "state-conflict", "dedupe-taken": "dedupe-taken" };
   expect(code).toBe(jobId === NOBODY ? "not-found" : expected[model.retry(jobId)]);
 });

@@ -16,9 +16,9 @@ export class LimitsModel {
   }
 
   /** Returns the maximum number of jobs that a claim may take while `running` jobs run. */
-  room(running: number, now: number): number {
-    const places = this.limit.running === null ? Number.POSITIVE_INFINITY : Math.max(0, this.limit.running - running);
-    return Math.min(places, Math.floor(this.tokens(now)));
+  capacity(running: number, now: number): number {
+    const slots = this.limit.running === null ? Number.POSITIVE_INFINITY : Math.max(0, this.limit.running - running);
+    return Math.min(slots, Math.floor(this.tokens(now)));
   }
 
   started(now: number): void {

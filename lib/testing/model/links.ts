@@ -48,19 +48,19 @@ function unmetParents(jobs: Jobs, { edges, onParentFailure }: JobModel): string[
  * Returns which of these jobs cannot run again together, because a parent has ended, did not meet the edge, and does
  * not run again with them: the parent is not among them, is refused, or is blocked itself.
  */
-export function heldByParents(
+export function blockedByParents(
   jobs: Jobs,
   together: readonly JobModel[],
   refused: ReadonlySet<string> = new Set(),
 ): Set<string> {
   const ids = new Set(together.map(({ id }) => id));
-  const held = new Set<string>();
-  const isHeld = (parent: string) => !ids.has(parent) || refused.has(parent) || held.has(parent);
-  for (let before = -1; before < held.size; ) {
-    before = held.size;
-    for (const job of together) if (unmetParents(jobs, job).some(isHeld)) held.add(job.id);
+  const blocked = new Set<string>();
+  const isBlocked = (parent: string) => !ids.has(parent) || refused.has(parent) || blocked.has(parent);
+  for (let before = -1; before < blocked.size; ) {
+    before = blocked.size;
+    for (const job of together) if (unmetParents(jobs, job).some(isBlocked)) blocked.add(job.id);
   }
-  return held;
+  return blocked;
 }
 
 /**

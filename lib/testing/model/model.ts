@@ -1,6 +1,6 @@
 import { afterLoss } from "./ends";
 import { LimitsModel } from "./limits";
-import { afterParents, heldByParents, lookAt, modelOutcome, render } from "./links";
+import { afterParents, blockedByParents, lookAt, modelOutcome, render } from "./links";
 import type { EndModel, JobModel, KeyModel, LeaseModel, LiveModel, NewJobModel } from "./shapes";
 
 type ChangeAnswer = "state-conflict" | "invalid-value" | null;
@@ -37,9 +37,9 @@ export class QueueModel {
   }
 
   /** Returns the maximum number of jobs that a claim may take. */
-  room(): number {
+  capacity(): number {
     const running = this.living().filter(({ live }) => live.state === "running").length;
-    return this.limits.room(running, this.now);
+    return this.limits.capacity(running, this.now);
   }
 
   sortKey({ priority, live }: JobModel): number {
@@ -61,14 +61,14 @@ export class QueueModel {
   }
 
   /** Returns the live row if this lease is active. */
-  held({ jobId, leaseNo }: LeaseModel): LiveModel | null {
+  leased({ jobId, leaseNo }: LeaseModel): LiveModel | null {
     const live = this.jobs.get(jobId)?.live;
     return live?.state === "running" && live.leaseNo === leaseNo ? live : null;
   }
 
   /** Returns the result of settling this lease. */
   settle(lease: LeaseModel, end: EndModel): "settled" | "canceled" | "lost" {
-    const live = this.held(lease);
+    const live = this.leased(lease);
     const job = this.jobs.get(lease.jobId);
     if (!live || !job) return "lost";
     const canceled = end.outcome === undefined && live.cancelAt !== null;
@@ -104,7 +104,7 @@ export class QueueModel {
     const job = this.jobs.get(id);
     const outcome = modelOutcome(this.jobs, id);
     if (!job || outcome === null || outcome === "succeeded") return "conflict";
-    if (heldByParents(this.jobs, [job]).size > 0) return "conflict";
+    if (blockedByParents(this.jobs, [job]).size > 0) return "conflict";
     if (!this.takeKeyAgain(job)) return "dedupe-taken";
     this.runAgain([job]);
     return "retried";
@@ -124,13 +124,13 @@ export class QueueModel {
 
   /** @returns the jobs blocked by a parent */
   private retryTogether(jobs: readonly JobModel[]): JobModel[] {
-    const heldFirst = heldByParents(this.jobs, jobs);
-    const free = jobs.filter(({ id }) => !heldFirst.has(id));
+    const blockedFirst = blockedByParents(this.jobs, jobs);
+    const free = jobs.filter(({ id }) => !blockedFirst.has(id));
     const taken = new Set(free.filter((job) => !this.takeKeyAgain(job)).map(({ id }) => id));
-    const held = heldByParents(this.jobs, jobs, taken);
-    for (const job of free) if (held.has(job.id)) this.freeKey(job);
-    this.runAgain(free.filter(({ id }) => !taken.has(id) && !held.has(id)));
-    return jobs.filter(({ id }) => held.has(id) && !taken.has(id));
+    const blocked = blockedByParents(this.jobs, jobs, taken);
+    for (const job of free) if (blocked.has(job.id)) this.freeKey(job);
+    this.runAgain(free.filter(({ id }) => !taken.has(id) && !blocked.has(id)));
+    return jobs.filter(({ id }) => blocked.has(id) && !taken.has(id));
   }
 
   private takeKeyAgain({ id, key }: JobModel): boolean {

@@ -19,7 +19,7 @@ export interface Real {
 
 /** One step: runs for real, runs in the model, and compares the results. */
 export type ModelStep = fc.AsyncCommand<QueueModel, Real>;
-export type Act = (model: QueueModel, real: Real) => Promise<void>;
+export type ModelAction = (model: QueueModel, real: Real) => Promise<void>;
 
 export const SWEEP = { limit: 1000 };
 export const SECOND = 1000;
@@ -27,7 +27,7 @@ export const SECOND = 1000;
 class NamedStep implements ModelStep {
   constructor(
     private readonly text: string,
-    private readonly act: Act,
+    private readonly act: ModelAction,
   ) {}
   check = () => true;
   run = (model: QueueModel, real: Real) => this.act(model, real);
@@ -35,11 +35,15 @@ class NamedStep implements ModelStep {
 }
 
 /** A step whose choices are drawn by fast-check. */
-export function modelStep<T>(name: string, choices: fc.Arbitrary<T>, act: (choice: T) => Act): fc.Arbitrary<ModelStep> {
+export function modelStep<T>(
+  name: string,
+  choices: fc.Arbitrary<T>,
+  act: (choice: T) => ModelAction,
+): fc.Arbitrary<ModelStep> {
   return choices.map((choice) => new NamedStep(`${name} ${JSON.stringify(choice)}`, act(choice)));
 }
 
-export const refusalOf = (work: Promise<unknown>): Promise<string | null> =>
+export const refusalCodeOf = (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
     (error: unknown) => {
@@ -52,8 +56,6 @@ export const refusalOf = (work: Promise<unknown>): Promise<string | null> =>
 function pick<T>(all: readonly T[], n: number, absent: T): T {
   return all.length === 0 ? absent : (all[Math.max(0, all.length - 1 - (n % 6))] ?? absent);
 }
-
-export const leaseKey = ({ jobId, leaseNo }: LeaseModel): string => `${jobId}:${leaseNo}`;
 
 export const NOBODY = "00000000-0000-7000-8000-000000000000";
 export const aJob = (model: QueueModel, n: number): string => pick([...model.jobs.keys()], n, NOBODY);

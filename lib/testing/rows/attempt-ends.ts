@@ -2,11 +2,11 @@ import type { AttemptEnd, ClaimedJob } from "@/lib/queue/testing";
 
 /** Ends of attempts as a worker would report them. */
 
-type Held = Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">;
+type LeasedJob = Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">;
 
-export const leaseOf = ({ jobId, leaseNo, tenantId }: Held) => ({ jobId, leaseNo, tenantId });
+export const leaseOf = ({ jobId, leaseNo, tenantId }: LeasedJob) => ({ jobId, leaseNo, tenantId });
 
-export const succeeded = (claimed: Held, result: unknown = { ok: true }): AttemptEnd => ({
+export const succeeded = (claimed: LeasedJob, result: unknown = { ok: true }): AttemptEnd => ({
   ...leaseOf(claimed),
   status: "succeeded",
   outcome: "succeeded",
@@ -15,7 +15,7 @@ export const succeeded = (claimed: Held, result: unknown = { ok: true }): Attemp
 });
 
 /** A failure after which the job waits for another attempt. */
-export const retried = (claimed: Held, retryInSeconds: number): AttemptEnd => ({
+export const retried = (claimed: LeasedJob, retryInSeconds: number): AttemptEnd => ({
   ...leaseOf(claimed),
   status: "failed",
   retryInSeconds,

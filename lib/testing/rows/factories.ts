@@ -1,3 +1,11 @@
+/*
+ * Rows for tests: tenants, definitions, jobs, claims, schedules and listeners. Jobs are made and claimed through the
+ * queue. Tenants, accounts and listeners are written directly.
+ *
+ * Start with `makeFactory` below, then `accounts.ts` (users and keys), `attempt-ends.ts` (how a claimed job ends) and
+ * `schedules.ts`.
+ */
+
 import { randomUUID } from "node:crypto";
 import { type Database, openDatabase } from "@/lib/db";
 import {

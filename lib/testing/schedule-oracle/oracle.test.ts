@@ -33,17 +33,17 @@ function compare(window: Window, span: ZoneSpan, rule: OracleRule): number {
   const next = nextInstants(asked, after, expected.length + 1);
   engineMs += performance.now() - began;
   const found = next.filter(({ at }) => at <= until);
-  const told = JSON.stringify({ ...rule, zone: span.zone, from: new Date(span.from) });
+  const label = JSON.stringify({ ...rule, zone: span.zone, from: new Date(span.from) });
   expect(
     found.map(({ at, local }) => `${at.toISOString()} = ${local.slice(0, 19)}`),
-    told,
+    label,
   ).toEqual(expected.map(clock));
   const isMadeUp = (note: string | null): boolean => note?.includes("so it runs right after") ?? false;
   expect(
     found.map(({ note }) => isMadeUp(note)),
-    told,
+    label,
   ).toEqual(expected.map((one) => one.isMadeUp));
-  expect(countInstants(asked, after, until), told).toBe(expected.length);
+  expect(countInstants(asked, after, until), label).toBe(expected.length);
   return expected.length;
 }
 

@@ -1,3 +1,10 @@
+/*
+ * Compares the statements of the product with the database: finds each call of `run` in the sources, with the row and
+ * the values that it declares, and asks PostgreSQL how it describes the same statement.
+ *
+ * Start with `statementCalls` below, then `describe.ts` (what PostgreSQL says) and `compare.ts` (the differences).
+ */
+
 import path from "node:path";
 import ts from "typescript";
 

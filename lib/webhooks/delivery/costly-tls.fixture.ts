@@ -70,9 +70,9 @@ const COMMON_NAME = Buffer.from("0603550403", "hex");
 
 function certificate(key: KeyObject, spki: Buffer, { name, issuer }: { name: number; issuer: number }): string {
   const serial = der(0x02, Buffer.from([name + 1]));
-  const told = der(0x30, VERSION_3, serial, SHA256_WITH_RSA, named(issuer), VALID, named(name), spki, IS_CA);
-  const signature = der(0x03, Buffer.from([0]), sign("sha256", told, key));
-  const text = der(0x30, told, SHA256_WITH_RSA, signature).toString("base64");
+  const toBeSigned = der(0x30, VERSION_3, serial, SHA256_WITH_RSA, named(issuer), VALID, named(name), spki, IS_CA);
+  const signature = der(0x03, Buffer.from([0]), sign("sha256", toBeSigned, key));
+  const text = der(0x30, toBeSigned, SHA256_WITH_RSA, signature).toString("base64");
   return `-----BEGIN CERTIFICATE-----\n${text.replace(/.{64}/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
 }
 

@@ -2,7 +2,7 @@ import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { isPublicAddress } from "./addresses";
 import type { WebhookPolicy } from "./policy";
-import { isRefusal, notPublic, readTarget, type Target, type TargetRefusal } from "./target";
+import { isRefusal, notPublic, readTarget, type TargetRefusal, type WebhookTarget } from "./target";
 
 const QUERY_MS = 1000;
 const TRIES = 2;
@@ -18,7 +18,7 @@ export interface Address {
  * process for each silent server.
  */
 export async function resolveTarget(
-  target: Target,
+  target: WebhookTarget,
   policy: WebhookPolicy,
 ): Promise<readonly Address[] | TargetRefusal> {
   const { host, isLoopback } = target;

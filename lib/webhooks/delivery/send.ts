@@ -8,7 +8,7 @@ import { readInPieces } from "./in-pieces";
 import { PacedHttpsAgent } from "./paced-tls";
 import { WEBHOOK_DELIVERY_LIMITS, type WebhookLimits, type WebhookPolicy } from "./policy";
 import { type Address, resolveTarget } from "./resolve";
-import { isRefusal, readTarget, type Target } from "./target";
+import { isRefusal, readTarget, type WebhookTarget } from "./target";
 
 /** Most interim answers (1xx) before the final one; receivers send one or two. */
 const MOST_INTERIM = 8;
@@ -68,7 +68,7 @@ export async function post(message: Post): Promise<ReceiverAnswer> {
 }
 
 interface Route {
-  readonly target: Target;
+  readonly target: WebhookTarget;
   readonly addresses: readonly Address[];
   readonly limits: WebhookLimits;
 }

@@ -9,7 +9,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { "https:": 443, "http:"
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|corp|home)$/;
 
 /** The target of a webhook, read from its URL. */
-export interface Target {
+export interface WebhookTarget {
   readonly url: URL;
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
@@ -24,13 +24,13 @@ export interface TargetRefusal {
   readonly detail: string;
 }
 
-export const isRefusal = (value: Target | TargetRefusal): value is TargetRefusal => "code" in value;
+export const isRefusal = (value: WebhookTarget | TargetRefusal): value is TargetRefusal => "code" in value;
 
 /**
  * Reads an endpoint's URL and refuses what can be refused without a name server. Literal addresses are compared in the
  * one canonical form that URL gives them, so other spellings do not get past.
  */
-export function readTarget(text: string, policy: WebhookPolicy): Target | TargetRefusal {
+export function readTarget(text: string, policy: WebhookPolicy): WebhookTarget | TargetRefusal {
   if (!URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) return { code: "url", detail: "is not a valid URL" };
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") return { code: "credentials", detail: "must not hold credentials" };
@@ -45,7 +45,7 @@ export function readTarget(text: string, policy: WebhookPolicy): Target | Target
 }
 
 function refusalOf(
-  { url, host, port }: Omit<Target, "isLoopback">,
+  { url, host, port }: Omit<WebhookTarget, "isLoopback">,
   { allowHttp }: WebhookPolicy,
 ): TargetRefusal | null {
   const isHttps = url.protocol === "https:";

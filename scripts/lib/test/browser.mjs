@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { Unusable } from "../fail.mjs";
 import { inRoot } from "../paths.mjs";
-import { step } from "../progress.mjs";
+import { runStep } from "../progress.mjs";
 
 const run = promisify(execFile);
 const PATIENCE_MS = 240_000;
@@ -44,7 +44,7 @@ async function present() {
 }
 
 function installByPlaywright() {
-  return step("installing a browser for the tests (Playwright)", () =>
+  return runStep("installing a browser for the tests (Playwright)", () =>
     run(process.execPath, [inRoot("node_modules/playwright/cli.js"), "install", "chromium"], { timeout: PATIENCE_MS }),
   );
 }
@@ -52,7 +52,7 @@ function installByPlaywright() {
 async function installByApt() {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return;
   const options = { timeout: PATIENCE_MS, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-  await step("installing a browser for the tests (apt-get)", async () => {
+  await runStep("installing a browser for the tests (apt-get)", async () => {
     await run("apt-get", ["update", "-qq"], options);
     await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "chromium"], options);
   });

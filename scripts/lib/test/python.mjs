@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { Unusable } from "../fail.mjs";
-import { step } from "../progress.mjs";
+import { runStep } from "../progress.mjs";
 
 const run = promisify(execFile);
 const PATIENCE_MS = 240_000;
@@ -31,7 +31,7 @@ const present = () =>
 async function installByApt() {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return;
   const options = { timeout: PATIENCE_MS, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-  await step("installing Python for the tests (apt-get)", async () => {
+  await runStep("installing Python for the tests (apt-get)", async () => {
     await run("apt-get", ["update", "-qq"], options);
     await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "python3-minimal"], options);
   });

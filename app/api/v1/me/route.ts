@@ -10,7 +10,7 @@ export const GET = signedInRoute({
   response: me,
   handler: async ({ principal, runtime }) => {
     const { id, email, displayName, isSuperAdmin, mustChangePassword } = principal.user;
-    const places = await enterableTenants(runtime.auth, principal);
+    const memberships = await enterableTenants(runtime.auth, principal);
     const key = principal.kind === "api_key" ? principal.key : null;
     return {
       kind: principal.kind,
@@ -22,7 +22,7 @@ export const GET = signedInRoute({
         must_change_password: mustChangePassword,
       },
       api_key: key && { id: key.id, name: key.name, scopes: key.scopes },
-      tenants: places.map(({ tenant, role, permissions }) => ({ ...tenant, role, permissions: [...permissions] })),
+      tenants: memberships.map(({ tenant, role, permissions }) => ({ ...tenant, role, permissions: [...permissions] })),
       platform_permissions: platformPermissions(principal),
     };
   },

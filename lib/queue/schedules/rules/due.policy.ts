@@ -104,9 +104,9 @@ function catchUpCount({ catchUp, catchUpLimit }: DueRequest, missed: number, onT
   }
 }
 
-function startAfter(from: Date, place: number, { at }: Instant, { random, jitterSeconds }: DueRequest): Date {
+function startAfter(from: Date, nth: number, { at }: Instant, { random, jitterSeconds }: DueRequest): Date {
   const jitter = Math.floor(random(at) * jitterSeconds * 1000);
-  return new Date(from.getTime() + place * CATCH_UP_SPREAD_MS + jitter);
+  return new Date(from.getTime() + nth * CATCH_UP_SPREAD_MS + jitter);
 }
 
 /** Lists the newest skipped instants and merges the rest with the older ones into one range. */

@@ -11,9 +11,9 @@ export const GET = tenantRoute({
   summary: "Read an event: its data, what it started, and which triggers did not match and why",
   params: eventParams,
   response: event,
-  handler: async ({ db, scope, params, place }) => {
+  handler: async ({ db, scope, params, membership }) => {
     const found = await getEvent(db, scope, params.eventId);
     if (!found) throw notFound();
-    return shownEvent(found, place.permissions);
+    return shownEvent(found, membership.permissions);
   },
 });

@@ -2,7 +2,7 @@
  * Actions: what people and API keys do to jobs (cancel, retry, redrive, pause, resume, change). An action locks its
  * jobs in the order of their ids, decides, writes and audits in one transaction.
  *
- * Start with `actOnJobs`; cancel-job.ts, change-jobs.ts and retry-job.ts define the actions. A bulk action is accepted
+ * Start with `applyAction`; cancel-job.ts, change-jobs.ts and retry-job.ts define the actions. A bulk action is accepted
  * in bulk-actions.ts and processed in chunks by the leading scheduler (work-off-bulk-action.ts).
  */
 import type { Database, TenantTransaction } from "@/lib/db";
@@ -11,7 +11,7 @@ import { getJob, inTenant } from "../read/get-job";
 import { isTerminal, type JobStatus } from "../states";
 import type { Job, TenantScope } from "../types";
 import { auditJobsSql, statusesSql } from "./change-jobs.sql";
-import type { ActionRefusal, ActResult } from "./types";
+import type { ActionRefusal, ActionResult } from "./types";
 
 export interface ActionRow {
   readonly job_id: string;
@@ -22,7 +22,7 @@ export interface ActionRow {
 }
 
 /** One kind of action, for one job or many. */
-export interface JobAct<R extends ActionRow> {
+export interface ActionSpec<R extends ActionRow> {
   /** The action's name in the audit. */
   readonly action: string;
   /** Locks those of the jobs that the action may change, in the order of their ids. */
@@ -48,24 +48,24 @@ export const idsOf = (jobs: readonly { job_id: string }[]): string[] => jobs.map
  * refused. The jobs are locked first, so no job changes between the decision and the write. Each change is audited. An
  * action that changes nothing is answered as done and writes no audit row.
  */
-export async function actOnJobs<R extends ActionRow>(
+export async function applyAction<R extends ActionRow>(
   tx: TenantTransaction,
   scope: TenantScope,
-  act: JobAct<R>,
+  spec: ActionSpec<R>,
   chosen: ChosenJobs,
-): Promise<ActResult[]> {
-  const locked = await act.lock(tx, chosen.jobIds);
-  const results = new Map<string, ActResult>();
+): Promise<ActionResult[]> {
+  const locked = await spec.lock(tx, chosen.jobIds);
+  const results = new Map<string, ActionResult>();
   const refuse = (job: R, code: ActionRefusal | null | undefined) =>
     code ? results.set(job.job_id, { jobId: job.job_id, code, status: job.status }) : undefined;
-  for (const job of locked) refuse(job, act.refuse(job));
+  for (const job of locked) refuse(job, spec.refuse(job));
   const open = () => locked.filter((job) => !results.has(job.job_id));
-  const more = open().length === 0 ? undefined : await act.refuseMore?.(tx, open());
+  const more = open().length === 0 ? undefined : await spec.refuseMore?.(tx, open());
   for (const job of open()) refuse(job, more?.get(job.job_id));
   const legal = open();
-  const moved = legal.length === 0 ? [] : await act.write(tx, legal);
+  const moved = legal.length === 0 ? [] : await spec.write(tx, legal);
   for (const { job_id, status } of moved) results.set(job_id, { jobId: job_id, code: "done", status });
-  await audit(tx, scope, { action: act.action, reason: chosen.reason, locked: legal, moved });
+  await audit(tx, scope, { action: spec.action, reason: chosen.reason, locked: legal, moved });
   const missing = chosen.jobIds.filter((id) => !results.has(id));
   for (const { job_id, status } of await readStatuses(tx, scope, missing))
     results.set(job_id, { jobId: job_id, code: "state-conflict", status });
@@ -108,23 +108,23 @@ export async function audit(tx: TenantTransaction, { tenantId, actor }: TenantSc
 
 /**
  * Applies an action to one job and returns the job.
- * @throws QueueError where `actOnJobs` would return a refusal
+ * @throws QueueError where `applyAction` would return a refusal
  */
-export function actOnOne<R extends ActionRow>(
+export function applyActionToOne<R extends ActionRow>(
   db: Database | TenantTransaction,
   scope: TenantScope,
-  { act, jobId }: { readonly act: JobAct<R>; readonly jobId: string },
+  { spec, jobId }: { readonly spec: ActionSpec<R>; readonly jobId: string },
 ): Promise<Job> {
   return inTenant(db, scope, async (tx) => {
-    const [result] = await actOnJobs(tx, scope, act, { jobIds: [jobId] });
-    if (result && result.code !== "done") throw refusal(act.action, result);
+    const [result] = await applyAction(tx, scope, spec, { jobIds: [jobId] });
+    if (result && result.code !== "done") throw refusal(spec.action, result);
     const job = await getJob(tx, scope, jobId);
     if (!job) throw jobNotFound();
     return job;
   });
 }
 
-function refusal(action: string, { code, status }: ActResult): QueueError {
+function refusal(action: string, { code, status }: ActionResult): QueueError {
   if (code === "not-found" || status === null) return jobNotFound();
   if (code === "invalid-value") {
     const problems = [{ pointer: "/scheduled_for", code: "order", detail: "must be before the job's expires_at" }];
@@ -145,7 +145,7 @@ const PARTICIPLES: Readonly<Record<string, string>> = {
   redrive: "redriven",
 };
 
-function conflictText(action: string, { code, status }: { code: ActResult["code"]; status: JobStatus }): string {
+function conflictText(action: string, { code, status }: { code: ActionResult["code"]; status: JobStatus }): string {
   if (code === "held-by-parent")
     return "The job's parent did not succeed. Retry the parent first, or retry the job with a payload.";
   if (action === "cancel") return `The job has ended: ${status}.`;

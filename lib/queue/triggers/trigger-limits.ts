@@ -32,7 +32,7 @@ const SMALL_WORK = MOST_WORK / MOST_LISTENERS;
  * wait until this transaction ends.
  * @throws QueueError too-many-triggers
  */
-export async function requireRoom(
+export async function refuseTooManyTriggers(
   tx: TenantTransaction,
   { eventName, isNew }: { readonly eventName: string | null; readonly isNew: boolean },
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function requireRoom(
  * one is always accepted. Concurrent calls for the tenant wait until this transaction ends.
  * @throws QueueError too-many-triggers
  */
-export async function requireTemplateRoom(
+export async function refuseTooLargeTemplates(
   tx: TenantTransaction,
   {
     template,
@@ -77,7 +77,7 @@ type NewCondition = ListeningPart & { readonly replaces?: ListeningPart & { read
  * transaction ends.
  * @throws QueueError too-many-triggers
  */
-export async function requireConditionRoom(
+export async function refuseTooCostlyConditions(
   tx: TenantTransaction,
   { event_name, condition, replaces }: NewCondition,
 ): Promise<void> {

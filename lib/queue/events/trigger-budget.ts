@@ -13,14 +13,14 @@ export interface FiringEnd {
  * The jobs that one trigger may still start in this transaction, by `max_runs` and its overlap policy. Gives each
  * firing the outcome that it would have if firings came one after the other, while as many as possible share a round.
  */
-export class Room {
+export class TriggerBudget {
   #started = 0;
   readonly #unfinished: string[];
   /** The job of each dedupe key that was held when a firing asked for it. */
   readonly #holders = new Map<string, { readonly payload: string; readonly jobId: string }>();
   /** One entry per job that the round can start: firings with the same dedupe key start one together. */
   #inRound = new Set<unknown>();
-  #isHeld = false;
+  #isFull = false;
 
   constructor(
     private readonly listener: Listener,
@@ -31,16 +31,16 @@ export class Room {
 
   beginRound(): void {
     this.#inRound = new Set();
-    this.#isHeld = false;
+    this.#isFull = false;
   }
 
   /** Returns the job to enqueue in this round, the outcome of the firing, or "later" if that depends on the round. */
   ask(job: NewJob): { readonly job: NewJob } | FiringEnd | "later" {
-    if (this.#isHeld) return "later";
+    if (this.#isFull) return "later";
     const reason = this.#refusal();
     if (reason) return { outcome: "skipped", reason, detail: null, job_id: null };
     if (this.#inRound.size >= this.#roundMax()) {
-      this.#isHeld = true;
+      this.#isFull = true;
       return "later";
     }
     const holder = job.dedupeKey === undefined ? undefined : this.#holders.get(job.dedupeKey);
