@@ -1,8 +1,31 @@
--- Uploads of artifacts: begin, append chunks, finish. The attempt (p_job, p_lease) must hold its lease. An upload locks
--- its live row FOR KEY SHARE. The end of a lease takes FOR UPDATE or DELETE, which wait for that lock or skip the row.
--- A renewal takes FOR NO KEY UPDATE, which does not wait, so a lease is renewed even while its upload waits for another
--- upload of the tenant or for the disk. The row lock on app.artifact_usage makes the quotas exact under concurrent
--- writers. Start with app.begin_artifact.
+-- Uploads of artifacts: begin, append chunks, finish. The attempt (p_job, p_lease) must hold its lease, which
+-- app.lock_lease checks. The row lock on app.artifact_usage makes the quotas exact under concurrent writers. Start with
+-- app.begin_artifact.
+
+-- Locks the live row of an attempt that holds its lease, and returns the tenant of its job; null if the lease was lost.
+-- The lock is FOR KEY SHARE. The end of a lease takes FOR UPDATE or DELETE, which wait for that lock or skip the row. A
+-- renewal takes FOR NO KEY UPDATE, which does not wait, so a lease is renewed even while its upload waits for another
+-- upload of the tenant or for the disk.
+create or replace function app.lock_lease(p_job uuid, p_lease bigint)
+returns uuid
+language plpgsql
+set search_path = pg_catalog, app
+as $$
+declare
+  v_tenant uuid;
+begin
+  select l.tenant_id
+  into v_tenant
+  from app.live_jobs l
+  where l.job_id = p_job
+    and l.lease_no = p_lease
+    and l.state = 'running'
+  for key share;
+  return v_tenant;
+end
+$$;
+revoke all on function app.lock_lease(uuid, bigint) from public;
+grant execute on function app.lock_lease(uuid, bigint) to leasehold_worker;
 
 -- Begins an artifact. Deletes unfinished artifacts of the same name and of earlier attempts, which can never be
 -- finished. So a retry has the whole quota of its job, even if it writes several artifacts at once or follows a worker
@@ -19,18 +42,10 @@ language plpgsql
 set search_path = pg_catalog, app
 as $$
 declare
-  v_tenant uuid;
-  v_run integer;
+  v_tenant uuid := app.lock_lease(p_job, p_lease);
   v_id uuid;
 begin
-  select l.tenant_id, l.run_no
-  into v_tenant, v_run
-  from app.live_jobs l
-  where l.job_id = p_job
-    and l.lease_no = p_lease
-    and l.state = 'running'
-  for key share;
-  if not found then
+  if v_tenant is null then
     return query select 'lease-lost', null::uuid;
     return;
   end if;
@@ -56,7 +71,9 @@ begin
     return;
   end if;
   insert into app.artifacts (tenant_id, job_id, run_no, attempt_no, name, content_type)
-  values (v_tenant, p_job, v_run, p_lease, p_name, p_type)
+  select v_tenant, p_job, l.run_no, p_lease, p_name, p_type
+  from app.live_jobs l
+  where l.job_id = p_job
   returning id into v_id;
   return query select 'started', v_id;
 end
@@ -83,20 +100,13 @@ language plpgsql
 set search_path = pg_catalog, app
 as $$
 declare
-  v_tenant uuid;
+  v_tenant uuid := app.lock_lease(p_job, p_lease);
   v_name text;
   v_chunks integer;
   v_size bigint := octet_length(p_bytes);
   v_used bigint;
 begin
-  select l.tenant_id
-  into v_tenant
-  from app.live_jobs l
-  where l.job_id = p_job
-    and l.lease_no = p_lease
-    and l.state = 'running'
-  for key share;
-  if not found then
+  if v_tenant is null then
     return 'lease-lost';
   end if;
   select a.name, a.chunks
@@ -164,18 +174,11 @@ language plpgsql
 set search_path = pg_catalog, app
 as $$
 declare
-  v_tenant uuid;
+  v_tenant uuid := app.lock_lease(p_job, p_lease);
   v_name text;
   v_done bytea;
 begin
-  select l.tenant_id
-  into v_tenant
-  from app.live_jobs l
-  where l.job_id = p_job
-    and l.lease_no = p_lease
-    and l.state = 'running'
-  for key share;
-  if not found then
+  if v_tenant is null then
     return 'lease-lost';
   end if;
   select a.name, a.sha256
