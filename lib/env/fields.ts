@@ -113,6 +113,25 @@ export const logFields = {
   LOG_FORMAT: z.enum(["pretty", "json"], { error: "must be pretty or json" }).default("json"),
 };
 
+/** Upper bounds of every attempt: of its time limit, and of the bytes of its log that are stored. */
+export const attemptFields = {
+  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
+  LOG_MAX_BYTES: wholeNumber(0, 1_073_741_824, 10_485_760),
+};
+
+/** How long a drain may take. */
+export const shutdownFields = {
+  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
+};
+
+export const listenAddress = z.string().default("127.0.0.1");
+
+/** Where a worker or scheduler answers `/livez` and `/readyz`; port 0 is a free one. */
+export const healthFields = {
+  HEALTH_PORT: wholeNumber(0, 65_535, 0),
+  HOST: listenAddress,
+};
+
 function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
 }

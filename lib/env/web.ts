@@ -3,14 +3,17 @@ import { databaseFields, databaseUrls } from "./database-urls";
 import {
   artifactFields,
   artifactQuota,
+  attemptFields,
   chainFields,
   folderList,
   hostList,
   httpOrigin,
+  listenAddress,
   logFields,
   retryFields,
   retrySettings,
   secretText,
+  shutdownFields,
   wholeNumber,
 } from "./fields";
 import { localOrigin } from "./local-origin.mjs";
@@ -25,6 +28,8 @@ const schema = z.object({
   ...webhookFields,
   ...chainFields,
   ...artifactFields,
+  ...attemptFields,
+  ...shutdownFields,
   AUTH_SECRET: secretText,
   DATA_KEY: secretText,
   AUTH_URL: httpOrigin.optional(),
@@ -32,11 +37,8 @@ const schema = z.object({
   TRUSTED_PROXIES: trustedProxies,
   MAX_CONNECTIONS: wholeNumber(10, 1_000_000, 5000),
   PORT: wholeNumber(0, 65_535, 3000),
-  HOST: z.string().default("127.0.0.1"),
+  HOST: listenAddress,
   PROVIDER_ROOTS: folderList,
-  LOG_MAX_BYTES: wholeNumber(0, 1_073_741_824, 10_485_760),
-  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
-  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
 });
 
 export type WebEnv = ReturnType<typeof loadWebEnv>;

@@ -5,14 +5,17 @@ import { databaseFields, databaseUrls } from "./database-urls";
 import {
   artifactFields,
   artifactQuota,
+  attemptFields,
   chainFields,
   commaList,
   flag,
   folderList,
+  healthFields,
   logFields,
   retryFields,
   retrySettings,
   secretText,
+  shutdownFields,
   wholeNumber,
 } from "./fields";
 import { mailFields } from "./mail";
@@ -28,6 +31,9 @@ const schema = z.object({
   ...mailFields,
   ...chainFields,
   ...artifactFields,
+  ...attemptFields,
+  ...shutdownFields,
+  ...healthFields,
   DATA_KEY: secretText,
   LEASEHOLD_HOME: z.string().default(".leasehold"),
   PROVIDER_ROOTS: folderList,
@@ -42,11 +48,6 @@ const schema = z.object({
   WORKER_LABEL: z.string().max(100, { error: "must have at most 100 characters" }).optional(),
   WORKER_MEMORY_LIMIT_MB: wholeNumber(0, 1_048_576, 1024),
   HANDLER_THREAD_MEMORY_MB: wholeNumber(16, 1_048_576, 128),
-  LOG_MAX_BYTES: wholeNumber(0, 1_073_741_824, 10_485_760),
-  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
-  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
-  HEALTH_PORT: wholeNumber(0, 65_535, 0),
-  HOST: z.string().default("127.0.0.1"),
 });
 
 export type WorkerEnv = ReturnType<typeof loadWorkerEnv>;
