@@ -14,6 +14,7 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   DirectConnection,
+  exitIfStartFails,
   installShutdown,
   misfit,
   type Needs,
@@ -140,9 +141,4 @@ function beginTerm(turn: Parameters<typeof runLoops>[1]): () => Promise<void> {
 }
 
 const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
-main(shutdown).catch((error: unknown) => {
-  // An interrupted start may fail on closed connections; the drain goes on and ends the process.
-  if (shutdown.signal.aborted) return;
-  log.fatal({ err: error }, error instanceof Error ? error.message : "the scheduler cannot start");
-  process.exit(1);
-});
+exitIfStartFails(main(shutdown), { shutdown, log, process: "scheduler" });

@@ -19,6 +19,7 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   DirectConnection,
+  exitIfStartFails,
   installShutdown,
   misfit,
   type Needs,
@@ -185,9 +186,4 @@ function graceForRunning(): number {
 }
 
 const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
-main(shutdown).catch((error: unknown) => {
-  // An interrupted start may fail on closed connections; the drain goes on and ends the process.
-  if (shutdown.signal.aborted) return;
-  log.fatal({ err: error }, error instanceof Error ? error.message : "the worker cannot start");
-  process.exit(1);
-});
+exitIfStartFails(main(shutdown), { shutdown, log, process: "worker" });

@@ -10,5 +10,5 @@ export { DirectConnection, misfit, type Needs, PAUSED, requireFit } from "./fitn
 export { type HealthOptions, type HealthServer, startHealthServer } from "./health";
 export { announceReady, type Ready } from "./ready";
 export { sharedCheck } from "./shared-check";
-export { installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
+export { exitIfStartFails, installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
 export { TZ_VERSION, VERSION } from "./version";
