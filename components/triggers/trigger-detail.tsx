@@ -13,7 +13,7 @@ import { isAbsent } from "@/lib/client/http";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { triggerOptions } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
-import { LiveIndicator } from "../shell/live-indicator";
+import { PageLiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
 import { EventTest } from "./event-test/event-test";
 import { Firings } from "./firings";
@@ -37,9 +37,7 @@ export function TriggerDetail({ id }: { readonly id: string }) {
         <p className="min-w-0 flex-1 truncate text-sm text-warn">
           {query.data && query.isError && !absent ? "Could not refresh. The data shown may be out of date." : null}
         </p>
-        <span className="hidden lg:block">
-          <LiveIndicator />
-        </span>
+        <PageLiveIndicator />
       </div>
       {query.data && !absent ? (
         <LoadedTrigger trigger={query.data} />

@@ -16,7 +16,7 @@ import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { triggerKeys, triggersOptions } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
-import { LiveIndicator } from "../shell/live-indicator";
+import { PageLiveIndicator } from "../shell/live-indicator";
 import { useReason, useTenant } from "../shell/viewer";
 import { FirstTrigger } from "./first-trigger";
 import { TriggerTable } from "./trigger-table";
@@ -47,9 +47,7 @@ export function TriggersPage() {
   return (
     <div className="flex flex-col gap-4">
       <PageHeader title="Triggers" about="Triggers start jobs on a schedule or for an event.">
-        <span className="hidden lg:block">
-          <LiveIndicator />
-        </span>
+        <PageLiveIndicator />
         <NewTriggerButton />
       </PageHeader>
       <div className="flex flex-wrap items-center gap-2">

@@ -14,7 +14,7 @@ import { useFirst } from "@/lib/client/use-first";
 import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { ChainPanel } from "../../chain/chain-panel";
-import { LiveIndicator } from "../../shell/live-indicator";
+import { PageLiveIndicator } from "../../shell/live-indicator";
 import { useTenant } from "../../shell/viewer";
 import { useActOnJob } from "../job-actions";
 import { hasSourcePage, JobSourceLine } from "../job-source";
@@ -104,9 +104,7 @@ function TopLine({ retriedBy, failed }: { readonly retriedBy: string | null; rea
       <p className="min-w-0 flex-1 truncate text-sm text-warn">
         {failed ? "Could not refresh. The data shown may be out of date." : null}
       </p>
-      <span className="hidden lg:block">
-        <LiveIndicator />
-      </span>
+      <PageLiveIndicator />
     </div>
   );
 }
