@@ -7,7 +7,7 @@ import { BackLink } from "@/components/ui/back-link";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { Switch } from "@/components/ui/switch";
 import { isAbsent } from "@/lib/client/http";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
@@ -44,11 +44,7 @@ export function TriggerDetail({ id }: { readonly id: string }) {
       ) : query.isError ? (
         <div className="panel">
           <h1 className="sr-only">Trigger</h1>
-          <ProblemPanel
-            error={query.error}
-            onRetry={absent ? undefined : () => query.refetch()}
-            busy={query.isFetching}
-          />
+          <QueryProblem query={query} />
         </div>
       ) : (
         <Skeleton className="h-64 w-full rounded-lg" />

@@ -4,9 +4,8 @@ import { useQuery } from "@tanstack/react-query";
 import { parseAsStringLiteral, useQueryState } from "nuqs";
 import { BackLink } from "@/components/ui/back-link";
 import { CopyButton } from "@/components/ui/copy-button";
-import { ProblemPanel } from "@/components/ui/states";
+import { QueryProblem } from "@/components/ui/states";
 import { useShortcuts } from "@/components/ui/use-shortcuts";
-import { isAbsent } from "@/lib/client/http";
 import { jobKeys, jobOptions } from "@/lib/client/jobs/jobs";
 import { useLive, usePollInterval } from "@/lib/client/live/use-live";
 import { useRefresh } from "@/lib/client/live/use-refresh";
@@ -36,17 +35,12 @@ export function JobDetail({ id }: { readonly id: string }) {
   useRefresh(jobKeys.one(slug, id), (change) => change.id === id);
   if (query.data) return <LoadedJob job={query.data} failed={query.isError} />;
   if (query.isPending) return <JobSkeleton />;
-  const absent = isAbsent(query.error);
   return (
     <div className="flex flex-col gap-4">
       <BackLink href={`/t/${slug}/jobs`}>Jobs</BackLink>
       <div className="panel">
         <h1 className="sr-only">Job</h1>
-        <ProblemPanel
-          error={query.error}
-          onRetry={absent ? undefined : () => query.refetch()}
-          busy={query.isFetching}
-        />
+        <QueryProblem query={query} />
       </div>
     </div>
   );
