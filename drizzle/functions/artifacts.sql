@@ -27,6 +27,29 @@ $$;
 revoke all on function app.lock_lease(uuid, bigint) from public;
 grant execute on function app.lock_lease(uuid, bigint) to leasehold_worker;
 
+-- Locks an artifact that this attempt began, and returns it; a row of nulls if there is none.
+create or replace function app.lock_artifact(p_tenant uuid, p_job uuid, p_lease bigint, p_id uuid)
+returns app.artifacts
+language plpgsql
+set search_path = pg_catalog, app
+as $$
+declare
+  v_artifact app.artifacts;
+begin
+  select a.*
+  into v_artifact
+  from app.artifacts a
+  where a.tenant_id = p_tenant
+    and a.id = p_id
+    and a.job_id = p_job
+    and a.attempt_no = p_lease
+  for update;
+  return v_artifact;
+end
+$$;
+revoke all on function app.lock_artifact(uuid, uuid, bigint, uuid) from public;
+grant execute on function app.lock_artifact(uuid, uuid, bigint, uuid) to leasehold_worker;
+
 -- Begins an artifact. Deletes unfinished artifacts of the same name and of earlier attempts, which can never be
 -- finished. So a retry has the whole quota of its job, even if it writes several artifacts at once or follows a worker
 -- that died. status is started, lease-lost or too-many (the job has p_most artifacts of other names).
@@ -101,27 +124,18 @@ set search_path = pg_catalog, app
 as $$
 declare
   v_tenant uuid := app.lock_lease(p_job, p_lease);
-  v_name text;
-  v_chunks integer;
+  v_artifact app.artifacts;
   v_size bigint := octet_length(p_bytes);
   v_used bigint;
 begin
   if v_tenant is null then
     return 'lease-lost';
   end if;
-  select a.name, a.chunks
-  into v_name, v_chunks
-  from app.artifacts a
-  where a.tenant_id = v_tenant
-    and a.id = p_id
-    and a.job_id = p_job
-    and a.attempt_no = p_lease
-    and a.completed_at is null
-  for update;
-  if not found or v_chunks < p_no then
+  v_artifact := app.lock_artifact(v_tenant, p_job, p_lease, p_id);
+  if v_artifact.id is null or v_artifact.completed_at is not null or v_artifact.chunks < p_no then
     return 'gone';
   end if;
-  if v_chunks > p_no then
+  if v_artifact.chunks > p_no then
     return 'stored';
   end if;
   select u.bytes
@@ -139,7 +153,7 @@ begin
       select max(a.size) as bytes
       from app.artifacts a
       where a.job_id = p_job
-        and (a.id = p_id or a.name <> v_name)
+        and (a.id = p_id or a.name <> v_artifact.name)
       group by a.name
     ) n
   ) + v_size > p_job_bytes then
@@ -175,31 +189,22 @@ set search_path = pg_catalog, app
 as $$
 declare
   v_tenant uuid := app.lock_lease(p_job, p_lease);
-  v_name text;
-  v_done bytea;
+  v_artifact app.artifacts;
 begin
   if v_tenant is null then
     return 'lease-lost';
   end if;
-  select a.name, a.sha256
-  into v_name, v_done
-  from app.artifacts a
-  where a.tenant_id = v_tenant
-    and a.id = p_id
-    and a.job_id = p_job
-    and a.attempt_no = p_lease
-    and a.size = p_size
-  for update;
-  if not found then
+  v_artifact := app.lock_artifact(v_tenant, p_job, p_lease, p_id);
+  if v_artifact.id is null or v_artifact.size <> p_size then
     return 'gone';
   end if;
-  if v_done is not null then
-    return case when v_done = p_sha256 then 'stored' else 'gone' end;
+  if v_artifact.sha256 is not null then
+    return case when v_artifact.sha256 = p_sha256 then 'stored' else 'gone' end;
   end if;
   delete from app.artifacts a
   where a.tenant_id = v_tenant
     and a.job_id = p_job
-    and a.name = v_name
+    and a.name = v_artifact.name
     and a.completed_at is not null;
   update app.artifacts a
   set sha256 = p_sha256, completed_at = app.now()
