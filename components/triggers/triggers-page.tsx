@@ -4,13 +4,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Plus, SearchX } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
-import { useEffect, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { ListPanel } from "@/components/ui/lists/list-panel";
 import { TotalPager } from "@/components/ui/lists/pager";
 import { PageHeader } from "@/components/ui/page-header";
 import { Empty } from "@/components/ui/states";
+import { useSearchText } from "@/lib/client/forms/use-search-text";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
@@ -31,7 +31,6 @@ const TABS = [
   ["event", "Event"],
   ["schedule", "Schedule"],
 ] as const;
-const TYPING_PAUSE_MS = 250;
 
 /** The triggers of a tenant: what starts jobs automatically, is it healthy, what fires next? */
 export function TriggersPage() {
@@ -133,12 +132,7 @@ function Nothing({ narrowed, onClear }: { readonly narrowed: boolean; readonly o
 }
 
 function TextFilter({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
-  const [text, setText] = useState(value);
-  useEffect(() => {
-    if (text.trim() === value) return;
-    const timer = setTimeout(() => onChange(text.trim()), TYPING_PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text, value, onChange]);
+  const [text, setText] = useSearchText(value, onChange);
   return (
     <input
       type="search"
