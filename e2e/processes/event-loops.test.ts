@@ -100,7 +100,7 @@ describe("no output of a command blocks the event loop of its worker", () => {
       const jobId = await stage.enqueue("neighbour", payload, { maxAttempts: 1 });
       await stage.settled(jobId, 90_000);
       // The command printed everything, even if its output fails the job.
-      expect(await stage.attempts(jobId)).toMatchObject([{ exitCode: 0 }]);
+      expect(await stage.attempts(jobId)).toMatchObject([{ exit_code: 0 }]);
     });
   });
 });

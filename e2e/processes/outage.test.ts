@@ -51,7 +51,7 @@ describe("LEASE-25 every connection is cut twenty times while jobs run", async (
     const waits: number[] = [];
     for (let n = 0; n < 11; n += 1) {
       const job = await stage.settled(await stage.enqueue("quick"));
-      waits.push((job.started_at?.getTime() ?? 0) - job.queued_at.getTime());
+      waits.push(Date.parse(job.started_at ?? "") - Date.parse(job.queued_at));
       await sleep(n * 37); // at different phases of the poll interval
     }
     const median = waits.toSorted((a, b) => a - b)[5] ?? Number.NaN;
@@ -79,7 +79,7 @@ test("LEASE-11 an attempt whose renewal gets no answer is stopped before its lea
   }
   expectOneAfterTheOther(diary);
   const lastOfFirst = readDiary(diary).findLast(({ attempt }) => attempt === 1);
-  expect(lastOfFirst?.at).toBeLessThan(leaseExpiresAt?.getTime() ?? 0);
+  expect(lastOfFirst?.at).toBeLessThan(Date.parse(leaseExpiresAt ?? ""));
 });
 
 describe("LEASE-11 PostgreSQL stops immediately while jobs run", async () => {

@@ -31,8 +31,8 @@ test("a failing job is retried after growing delays, ends as a dead letter, and 
   expect(attempts.map(({ status, exit_code: exitCode }) => [status, exitCode])).toEqual(Array(3).fill(["failed", 3]));
   expect(attempts[0]?.stderr_tail).toContain("ending badly");
   const times = attempts.map(({ claimed_at: claimedAt, finished_at: finishedAt }) => ({
-    from: claimedAt.getTime(),
-    to: finishedAt?.getTime() ?? 0,
+    from: Date.parse(claimedAt),
+    to: Date.parse(finishedAt ?? ""),
   }));
   const pauses = times.slice(1).map(({ from }, index) => from - (times[index]?.to ?? 0));
   expect(pauses[0]).toBeGreaterThanOrEqual(300);

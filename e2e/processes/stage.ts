@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "vitest";
 import {
-  type Attempt,
+  type AttemptRead,
   cancelJob,
   type DefinitionInput,
   getJob,
@@ -85,8 +85,8 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
     if (!job) throw new Error("there is no such job");
     return job;
   };
-  const attempts = async (jobId: string): Promise<Attempt[]> => {
-    const all: Attempt[] = [];
+  const attempts = async (jobId: string): Promise<AttemptRead[]> => {
+    const all: AttemptRead[] = [];
     do {
       const beforeNo = all.at(-1)?.attempt_no;
       all.push(...((await listAttempts(factory.web, scope, jobId, { limit: 500, beforeNo, tails: true })) ?? []));

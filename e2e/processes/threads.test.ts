@@ -66,7 +66,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease and delay
   for (const jobId of quick) expect((await stage.settled(jobId)).status).toBe("succeeded");
   const waits = await Promise.all(
     quick.map(
-      async (jobId) => ((await stage.read(jobId)).started_at?.getTime() ?? Number.POSITIVE_INFINITY) - startedAt,
+      async (jobId) => Date.parse((await stage.read(jobId)).started_at ?? "9999-01-01T00:00:00Z") - startedAt,
     ),
   );
   expect(Math.max(...waits)).toBeLessThan(20_000);
@@ -78,7 +78,7 @@ test("LEASE-01 a handler that computes without a pause keeps its lease and delay
   await waitFor(
     async () => {
       const { lease_expires_at: leaseExpiresAt } = await stage.read(burner);
-      return leaseExpiresAt !== null && leaseExpiresAt.getTime() - Date.now() > 20_000;
+      return leaseExpiresAt !== null && Date.parse(leaseExpiresAt) - Date.now() > 20_000;
     },
     { withinMs: 20_000, what: "the renewal of its lease" },
   );

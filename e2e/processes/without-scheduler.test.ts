@@ -22,7 +22,7 @@ test.concurrent("a worker without a scheduler promotes due jobs and rescues expi
   const due = await stage.enqueue("quick", {}, { scheduledFor: dueAt });
   const done = await stage.settled(due);
   expect(done.status).toBe("succeeded");
-  const lateness = (done.started_at?.getTime() ?? 0) - dueAt.getTime();
+  const lateness = Date.parse(done.started_at ?? "") - dueAt.getTime();
   expect(lateness).toBeGreaterThanOrEqual(0);
   expect(lateness).toBeLessThan(3000);
   expect((await stage.settled(lost)).status).toBe("succeeded");

@@ -65,7 +65,7 @@ describe("kill -9 of a worker", () => {
       ["worker_lost", first.workerId],
       ["succeeded", second.workerId],
     ]);
-    expect((attempts[1]?.claimed_at.getTime() ?? 0) - readyAt).toBeLessThan(LEASE_MS + RESCUE_MS);
+    expect(Date.parse(attempts[1]?.claimed_at ?? "") - readyAt).toBeLessThan(LEASE_MS + RESCUE_MS);
     await expectOneEndEach(stage, [jobId]);
   });
 

@@ -41,6 +41,6 @@ test("A-04 results pass from job to job, and a result that does not match fails 
   expect([first?.status, second?.status, last?.status]).toEqual(["succeeded", "succeeded", "succeeded"]);
   expect(second).toMatchObject({ payload: { say: "it is seven", result: { n: 7 } }, result: { n: 7 } });
   expect((await stage.attempts(String(second?.id)))[0]?.stdout_tail).toContain("it is seven");
-  expect(misfit).toMatchObject({ status: "dead_letter", errorType: "validation" });
-  expect(never).toMatchObject({ status: "failed", errorType: "parent_failed" });
+  expect(misfit).toMatchObject({ status: "dead_letter", error_type: "validation" });
+  expect(never).toMatchObject({ status: "failed", error_type: "parent_failed" });
 });

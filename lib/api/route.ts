@@ -96,7 +96,13 @@ export interface PlatformContext<P, Q, B> extends Input<P, Q, B>, Common {
   readonly db: Database;
 }
 
-type Answer<R> = Promise<R | Reply<R>>;
+/** An answer, which handlers may share with others and so leave unchanged. */
+type Unchanged<T> = T extends readonly (infer E)[]
+  ? readonly Unchanged<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Unchanged<T[K]> }
+    : T;
+type Answer<R> = Promise<Unchanged<R> | Reply<Unchanged<R>>>;
 
 interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: TenantPermission;
@@ -261,10 +267,10 @@ const missingFor = (error: unknown): TenantPermission | undefined =>
 
 async function toAnswer<P, Q, B, R>(
   spec: RouteSpec<P, Q, B, R>,
-  result: R | Reply<R>,
+  result: Unchanged<R> | Reply<Unchanged<R>>,
   held?: ReadonlySet<Permission>,
 ): Promise<StoredAnswer> {
-  const reply = result instanceof Reply ? result : new Reply(result);
+  const reply = result instanceof Reply ? (result as Reply<R>) : new Reply(result as R);
   const { status = spec.status ?? 200, headers = {} } = reply.options;
   const text = (body: R) => answerText(spec.response, body, held);
   const answer = { status, headers, body: await text(reply.body) };

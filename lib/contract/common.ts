@@ -67,6 +67,12 @@ export const pagination = z.object({
 export type Pagination = z.infer<typeof pagination>;
 
 /** A page of a list. */
+export interface ListOf<T> {
+  readonly data: readonly T[];
+  readonly pagination: Pagination;
+}
+
+/** The schema of a page of a list. */
 export function listOf<T extends z.ZodType>(row: T) {
   return z.object({ data: z.array(row), pagination });
 }

@@ -1,8 +1,29 @@
 import * as z from "zod";
 import { EVENT_REASONS, EVENT_SOURCES } from "@/lib/queue/states";
+import type {
+  Event,
+  EventFiring,
+  EventMiss,
+  EventRow,
+  Published,
+  ReplayedEvent,
+  TriggerTest,
+  TriggerTests,
+} from "@/lib/queue/types";
 import { definitionKey, id, instant, instantIn, jobStatus, json, jsonObject, queryInteger } from "./common";
 import { LIMITS } from "./limits";
 import { eventName, firingOutcome } from "./triggers";
+
+export type {
+  Event,
+  EventFiring,
+  EventMiss,
+  EventRow,
+  Published,
+  ReplayedEvent,
+  TriggerTest,
+  TriggerTests,
+} from "@/lib/queue/types";
 
 export const eventSource = z.enum(EVENT_SOURCES);
 
@@ -50,8 +71,7 @@ export const eventFiring = z.object({
   job_id: id.nullable(),
   job_status: jobStatus.nullable(),
   definition_key: z.string(),
-});
-export type EventFiring = z.infer<typeof eventFiring>;
+}) satisfies z.ZodType<EventFiring>;
 
 export const eventRow = z.object({
   id,
@@ -72,8 +92,7 @@ export const eventRow = z.object({
   reason: eventReason.nullable(),
   /** The first 20; GET /api/v1/events/{id} returns up to 1,000. */
   firings: z.array(eventFiring),
-});
-export type EventRow = z.infer<typeof eventRow>;
+}) satisfies z.ZodType<EventRow>;
 
 /** A trigger that listened and did not match, with the part of its condition that was not met. */
 export const eventMiss = z.object({
@@ -82,8 +101,7 @@ export const eventMiss = z.object({
   reason: z.enum(["condition", "expired"]),
   part: z.string().nullable(),
   detail: z.string().nullable(),
-});
-export type EventMiss = z.infer<typeof eventMiss>;
+}) satisfies z.ZodType<EventMiss>;
 
 export const event = eventRow.extend({
   data: json,
@@ -98,8 +116,7 @@ export const event = eventRow.extend({
     }),
   ),
   duplicate: z.boolean().optional(),
-});
-export type Event = z.infer<typeof event>;
+}) satisfies z.ZodType<Event>;
 
 const published = z.object({
   id,
@@ -114,8 +131,7 @@ const published = z.object({
   started_count: z.int(),
   reason: eventReason.nullable(),
   job_ids: z.array(id).meta({ description: "The jobs that it started; empty while it is pending" }),
-});
-export type Published = z.infer<typeof published>;
+}) satisfies z.ZodType<Published>;
 /** The answer to one event is the event; the answer to a batch has `data` in the batch's order. */
 export const publishedEvents = z.union([published, z.object({ data: z.array(published) })]);
 
@@ -129,8 +145,7 @@ export const replayedEvent = published.pick({
   started_count: true,
   reason: true,
   job_ids: true,
-});
-export type ReplayedEvent = z.infer<typeof replayedEvent>;
+}) satisfies z.ZodType<ReplayedEvent>;
 
 export const eventParams = z.strictObject({ eventId: id });
 
@@ -208,8 +223,7 @@ export const triggerTest = z.object({
   payload_omitted: z.boolean(),
   problems: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
   dedupe: dedupeOfTest.nullable(),
-});
-export type TriggerTest = z.infer<typeof triggerTest>;
+}) satisfies z.ZodType<TriggerTest>;
 
 /**
  * `considered` pairs of event and trigger were tested, and `matched` of them matched. `data` has the first 500 results.
@@ -220,5 +234,4 @@ export const triggerTests = z.object({
   matched: z.int(),
   would_start: z.int(),
   data: z.array(triggerTest),
-});
-export type TriggerTests = z.infer<typeof triggerTests>;
+}) satisfies z.ZodType<TriggerTests>;

@@ -1,7 +1,10 @@
 import * as z from "zod";
 import { WORKER_STATUSES } from "@/lib/queue/states";
+import type { Worker } from "@/lib/queue/types";
 import { id, instant, listOf, pageQuery, slug } from "./common";
 import { LIMITS } from "./limits";
+
+export type { Worker } from "@/lib/queue/types";
 
 export const workerStatus = z.enum(WORKER_STATUSES);
 
@@ -28,8 +31,7 @@ export const worker = z.object({
   cpu_percent: z.number().nullable(),
   rss_bytes: z.number().nullable(),
   event_loop_lag_ms: z.number().nullable(),
-});
-export type Worker = z.infer<typeof worker>;
+}) satisfies z.ZodType<Worker>;
 
 export const tzUse = z.object({
   tz_version: z.string().nullable(),

@@ -1,7 +1,10 @@
 import * as z from "zod";
 import { LIMIT_SCOPES, PAUSE_SCOPES } from "@/lib/queue/states";
+import type { Limit, Pause, Queue } from "@/lib/queue/types";
 import { definitionKey, id, instant, instantIn, queryInteger, queueName, slug } from "./common";
 import { LIMITS } from "./limits";
+
+export type { Limit, Pause, Queue } from "@/lib/queue/types";
 
 const pauseScope = z.enum(PAUSE_SCOPES);
 
@@ -29,8 +32,7 @@ export const queue = z.object({
   is_active: z.boolean(),
   created_at: instant,
   updated_at: instant,
-});
-export type Queue = z.infer<typeof queue>;
+}) satisfies z.ZodType<Queue>;
 export const queueList = z.object({ data: z.array(queue) });
 
 const changeable = {
@@ -61,8 +63,7 @@ export const pauseView = z.object({
   since: instant,
   until: instant.nullable(),
   paused_by: id.nullable(),
-});
-export type Pause = z.infer<typeof pauseView>;
+}) satisfies z.ZodType<Pause>;
 export const pauseList = z.object({ data: z.array(pauseView) });
 
 const reason = z.string().trim().min(1, "is required").max(500);
@@ -94,8 +95,7 @@ export const limit = z.object({
   limited_by: z.enum(["running", "rate"]).nullable(),
   created_at: instant,
   updated_at: instant,
-});
-export type Limit = z.infer<typeof limit>;
+}) satisfies z.ZodType<Limit>;
 export const limitList = z.object({ data: z.array(limit) });
 
 const limitValues = {

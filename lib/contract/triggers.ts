@@ -11,6 +11,7 @@ import {
   TRIGGER_STATUSES,
   TRIGGER_TYPES,
 } from "@/lib/queue/states";
+import type { Firing, Trigger } from "@/lib/queue/types";
 import {
   definitionKey,
   id,
@@ -19,6 +20,7 @@ import {
   jobStatus,
   json,
   jsonObject,
+  type ListOf,
   listOf,
   pageQuery,
   queryInteger,
@@ -26,6 +28,8 @@ import {
 } from "./common";
 import { job } from "./jobs/jobs";
 import { LIMITS } from "./limits";
+
+export type { Firing, Trigger } from "@/lib/queue/types";
 
 export const triggerType = z.enum(TRIGGER_TYPES);
 export const scheduleType = z.enum(SCHEDULE_TYPES);
@@ -119,8 +123,7 @@ export const firing = z.object({
   is_catch_up: z.boolean(),
   note: z.string().nullable(),
   created_at: instant,
-});
-export type Firing = z.infer<typeof firing>;
+}) satisfies z.ZodType<Firing>;
 
 export const recentFiring = z.object({
   id,
@@ -177,12 +180,11 @@ export const trigger = z.object({
   created_by: id.nullable(),
   created_at: instant,
   updated_at: instant,
-});
-export type Trigger = z.infer<typeof trigger>;
+}) satisfies z.ZodType<Trigger>;
 
 export const triggerParams = z.strictObject({ triggerId: id });
 export const triggerList = listOf(trigger);
-export type TriggerList = z.infer<typeof triggerList>;
+export type TriggerList = ListOf<Trigger>;
 
 /** Query of GET /api/v1/jobs/triggers. */
 export const triggerListQuery = z.strictObject({

@@ -35,7 +35,7 @@ export { createQueue, listQueues, listTenantQueues, updateQueue } from "./queues
 export { changedJobs, type FeedPosition } from "./read/changed-jobs";
 export { getJob } from "./read/get-job";
 export { listJobs } from "./read/list-jobs";
-export { listAttempts, readLogs } from "./read/read-output";
+export { type AttemptRead, listAttempts, readLogs } from "./read/read-output";
 export { summarizeJobs } from "./read/summarize-jobs";
 export { listSteps } from "./steps/list-steps";
 export { SYSTEM } from "./system-actor";

@@ -4,6 +4,7 @@ import type { Dependency, OnParentFailure } from "./dependencies/types";
 import type { ClassPolicy, RetryClass } from "./error-classes";
 import type { Executor, JobSource, JobStatus, RetryStrategy } from "./states";
 
+export type * from "./actions/types";
 export type * from "./dependencies/types";
 export type * from "./events/types";
 export type * from "./queues/types";
@@ -226,7 +227,7 @@ export interface Definition {
   readonly max_attempts: number;
   readonly lease_seconds: number;
   readonly kill_grace_seconds: number;
-  readonly retry: RetrySettings;
+  readonly retry: { readonly [K in keyof RetryPolicy]: RetryPolicy[K] | null };
   readonly retry_classes: RetryClasses;
   readonly dead_letter: boolean;
   readonly is_active: boolean;

@@ -228,7 +228,7 @@ describe("endpoints that cannot receive", () => {
     );
     expect(audit).toEqual([{ action: "webhook.disabled", actor_kind: "system", reason: "gone" }]);
     const before = receiver.received.length;
-    expect(await jobOf(await delivered(id))).toMatchObject({ status: "dead_letter", errorType: "permission" });
+    expect(await jobOf(await delivered(id))).toMatchObject({ status: "dead_letter", error_type: "permission" });
     expect(receiver.received.length).toBe(before);
   });
 
@@ -269,8 +269,8 @@ describe("endpoints that cannot receive", () => {
     for (const id of [deleted, foreign, "019e0000-0000-7000-8000-000000000000"]) {
       expect(await jobOf(await delivered(id))).toMatchObject({
         status: "dead_letter",
-        errorType: "not_found",
-        lastError: "Webhook endpoint not found.",
+        error_type: "not_found",
+        last_error: "Webhook endpoint not found.",
       });
     }
     const [row] = await database.query("select secret, headers, deleted_at from app.webhook_endpoints where id = $1", [
@@ -281,7 +281,7 @@ describe("endpoints that cannot receive", () => {
 
   test("WEBHOOK-01 an internal address stored in the table is not connected to", async () => {
     const id = await endpoint({ url: "https://169.254.169.254/latest" });
-    expect(await jobOf(await delivered(id))).toMatchObject({ status: "dead_letter", errorType: "permission" });
+    expect(await jobOf(await delivered(id))).toMatchObject({ status: "dead_letter", error_type: "permission" });
     expect(await deliveriesOf(id)).toMatchObject([{ error_code: "blocked", status_code: null }]);
   });
 
@@ -292,7 +292,7 @@ describe("endpoints that cannot receive", () => {
       [mine, other],
     );
     const before = receiver.received.length;
-    expect(await jobOf(await delivered(mine))).toMatchObject({ status: "dead_letter", errorType: "internal" });
+    expect(await jobOf(await delivered(mine))).toMatchObject({ status: "dead_letter", error_type: "internal" });
     expect(receiver.received.length).toBe(before);
   });
 });

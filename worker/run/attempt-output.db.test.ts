@@ -81,18 +81,18 @@ describe("live output of an attempt", () => {
     output.report(40, "half");
     const attempt = async (tails: boolean) => (await listAttempts(make.web, scope, job.jobId, { tails }))?.[0];
     await waitFor(async () => (await attempt(false))?.progress !== null);
-    expect(await attempt(false)).toMatchObject({ status: "running", pid: 4711, stdoutTail: null, stderrTail: null });
+    expect(await attempt(false)).toMatchObject({ status: "running", pid: 4711, stdout_tail: null, stderr_tail: null });
     const { stdout_tail: stdoutTail, ...others } = (await attempt(true)) ?? {};
     expect(stdoutTail).toBe(`${"a".repeat(46_607)}${"b".repeat(150_000)}c`);
     expect(others).toMatchObject({
-      stderrTail: "warning\nwarning\nwarning\n",
+      stderr_tail: "warning\nwarning\nwarning\n",
       progress: { percent: 40, message: "half" },
     });
     await settleAttempts(make.worker, [retried(job, 60)]);
     await database.query("update app.live_jobs set ready = true where job_id = $1", [job.jobId]);
     await make.claim("the next");
     expect(await listAttempts(make.web, scope, job.jobId, { tails: true })).toMatchObject([
-      { status: "running", pid: null, stdoutTail: null, progress: null },
+      { status: "running", pid: null, stdout_tail: null, progress: null },
       { status: "failed", progress: { percent: 40, message: "half" } },
     ]);
   });

@@ -75,11 +75,11 @@ test("a snooze delays the job as requested without spending an attempt", async (
   expect([job.status, job.attempt_count]).toEqual(["queued", 0]);
   const [first] = await attempts(jobId);
   expect([first?.status, first?.error_type, first?.error_text]).toEqual(["snoozed", null, "the library is closed"]);
-  const waitMs = (first?.retry_at?.getTime() ?? 0) - (first?.finished_at?.getTime() ?? 0);
+  const waitMs = Date.parse(first?.retry_at ?? "") - Date.parse(first?.finished_at ?? "");
   expect(Math.abs(waitMs - 3_600_000)).toBeLessThan(5000);
   await database.query("update app.live_jobs set snoozes = 1000 where job_id = $1", [jobId]);
   await attempt(jobId);
-  expect(await read(jobId)).toMatchObject({ status: "dead_letter", errorType: "internal" });
+  expect(await read(jobId)).toMatchObject({ status: "dead_letter", error_type: "internal" });
 });
 
 test("an unexpected error shows the stack of a tenant's own handler; a built-in handler's stack is only in the worker's log", async () => {
@@ -118,13 +118,13 @@ test("G-03 an attempt resumes after the steps of the previous one", async () => 
   expect(await read(jobId)).toMatchObject({ status: "succeeded", result: { uploaded: 1 } });
   expect(did).toEqual(["upload", "publish"]);
   expect(await listSteps(make.web, scope, jobId)).toMatchObject({
-    steps: [{ name: "upload", attemptNo: 1, result: 1 }],
+    steps: [{ name: "upload", attempt_no: 1, result: 1 }],
   });
 });
 
 test("G-03 a step whose result cannot be stored fails the attempt permanently", async () => {
   const jobId = await ran((ctx) => ctx.step("large", () => "x".repeat(300_000)));
-  expect(await read(jobId)).toMatchObject({ status: "dead_letter", errorType: "internal" });
+  expect(await read(jobId)).toMatchObject({ status: "dead_letter", error_type: "internal" });
 });
 
 test("G-04 children are enqueued with the success, with the parent's correlation id", async () => {
@@ -133,7 +133,7 @@ test("G-04 children are enqueued with the success, with the parent's correlation
     correlationId: "order-7",
   });
   const { jobs } = await listJobs(make.web, scope, { parent_job_id: jobId }, { limit: 10 });
-  expect(jobs).toMatchObject([{ definitionKey: key, correlationId: "order-7", source: "system", status: "queued" }]);
+  expect(jobs).toMatchObject([{ definition_key: key, correlation_id: "order-7", source: "system", status: "queued" }]);
 });
 
 test("G-04 a refused child fails the attempt with the reason", async () => {
@@ -201,7 +201,7 @@ test.each<[string, (ctx: HandlerContext<unknown>, definitionKey: string) => unkn
     expect(await made()).toEqual([]);
     await setStatus("active");
     await attempt(jobId);
-    expect(await read(jobId)).toMatchObject({ status: "succeeded", attemptCount: 1 });
+    expect(await read(jobId)).toMatchObject({ status: "succeeded", attempt_count: 1 });
     expect(await made()).toHaveLength(1);
   },
 );

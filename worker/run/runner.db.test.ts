@@ -132,7 +132,7 @@ describe("a runner", () => {
       expect([underWay, await spentOn(id)]).toEqual([[], UNSPENT]);
       expect(await make.claim("the-runner")).toEqual([]);
       expect((await expireJobs(make.scheduler, { limit: 10 })).count).toBe(1);
-      expect(await getJob(make.web, scope, id)).toMatchObject({ status: "expired", attemptCount: 0, startedAt: null });
+      expect(await getJob(make.web, scope, id)).toMatchObject({ status: "expired", attempt_count: 0, started_at: null });
     },
   );
 

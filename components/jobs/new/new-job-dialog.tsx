@@ -11,7 +11,7 @@ import { Select, sameText } from "@/components/ui/forms/select";
 import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/jobs/definitions";
-import type { Definition, Job } from "@/lib/contract";
+import type { Definition, EnqueueAnswer } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
 import { NewJobOptions } from "./new-job-options";
 import { PayloadFields } from "./payload-fields";
@@ -53,7 +53,7 @@ function NewJobForm({ definitions, onClose }: NewJobFormProps) {
   const { slug } = useTenant();
   const router = useRouter();
   const toast = useToast();
-  const created = (made: Job) => {
+  const created = (made: EnqueueAnswer) => {
     onClose();
     toast(
       made.deduplicated

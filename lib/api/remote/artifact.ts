@@ -86,7 +86,7 @@ async function store(
   if (query.part > 0 && !known) throw gone();
   const id = known?.id ?? (await beginArtifact(worker, lease, { name: query.name, contentType }));
   // When the last part is resent, the artifact is already complete.
-  if (known?.isComplete || bytes.length === 0) return id;
+  if (known?.artifact || bytes.length === 0) return id;
   const chunk = { id, no: query.part, bytes, quota: config.artifactQuota };
   await appendArtifact(worker, lease, chunk).catch(async (error: unknown) => {
     // An artifact that cannot be completed must not use up the quota.
@@ -116,8 +116,8 @@ async function finish(
   }
   await finishArtifact(worker, lease, { id, size: known.size, sha256 });
   const made = await findAttemptArtifact(worker, lease, query.name);
-  if (!made?.view) throw gone();
-  return made.view;
+  if (!made?.artifact) throw gone();
+  return made.artifact;
 }
 
 function typeOf(name: string, header: string | null): string {

@@ -1,10 +1,8 @@
 import type * as z from "zod";
-import type { DeadLetter, DeadLetterListQuery, JobEvent, redrive } from "@/lib/contract";
-import type { BulkRequest, DeadLetter, DeadLetterFilter, JobEvent as JobEventView } from "@/lib/queue";
+import type { DeadLetterListQuery, redrive } from "@/lib/contract";
+import type { BulkRequest, DeadLetterFilter } from "@/lib/queue";
 import { OPEN_TRIAGE } from "@/lib/queue/states";
-import { mapInTurns } from "@/lib/turns";
 import { defined } from "./filters";
-import { serializeJobRow } from "./serialize";
 
 type FilterWords = Pick<DeadLetterListQuery, "status" | "definition_key" | "error_type">;
 

@@ -10,6 +10,7 @@ import type {
   AttemptList,
   ChangeJob,
   CreateJob,
+  EnqueueAnswer,
   Job,
   JobDependencies,
   JobList,
@@ -182,7 +183,7 @@ export function useCreateJob(tenant: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: async ({ body, key }: { body: CreateJob; key: string }) =>
-      (await apiRequest<Job>("/jobs", { tenant, method: "POST", body, idempotencyKey: key })).data,
+      (await apiRequest<EnqueueAnswer>("/jobs", { tenant, method: "POST", body, idempotencyKey: key })).data,
     onSuccess: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
   });
 }

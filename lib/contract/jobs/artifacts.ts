@@ -1,5 +1,8 @@
 import * as z from "zod";
+import type { Artifact } from "@/lib/queue/types";
 import { id, instant, queryInteger, slug } from "../common";
+
+export type { Artifact } from "@/lib/queue/types";
 
 /** A file created by a job. */
 export const artifact = z.object({
@@ -16,8 +19,7 @@ export const artifact = z.object({
   /** SHA-256 of the bytes as downloaded, in hexadecimal. */
   sha256: z.string(),
   created_at: instant,
-});
-export type Artifact = z.infer<typeof artifact>;
+}) satisfies z.ZodType<Artifact>;
 
 /** All artifacts of a job, by name; a job has at most 100. */
 export const artifactList = z.object({

@@ -1,9 +1,12 @@
 import * as z from "zod";
 import { OPEN_TRIAGE, TRIAGE_STATUSES } from "@/lib/queue/states";
+import type { DeadLetter, JobEvent } from "@/lib/queue/types";
 import { definitionKey, id, instant, json, listOf, pageQuery } from "../common";
 import { LIMITS } from "../limits";
 import { jobAction, jobActionPreview } from "./job-actions";
 import { job, jobRow } from "./jobs";
+
+export type { DeadLetter, JobEvent } from "@/lib/queue/types";
 
 export const triageStatus = z.enum(TRIAGE_STATUSES);
 
@@ -19,8 +22,7 @@ export const deadLetter = z.object({
   /** The newest job created from it with another payload. */
   retried_by_id: id.nullable(),
   job: jobRow,
-});
-export type DeadLetter = z.infer<typeof deadLetter>;
+}) satisfies z.ZodType<DeadLetter>;
 
 /** One action on a job: the actor, the action, and the status before and after. */
 export const jobEvent = z.object({
@@ -31,8 +33,7 @@ export const jobEvent = z.object({
   note: z.string().nullable(),
   actor_kind: z.enum(["user", "api_key", "system"]),
   actor: z.string().nullable(),
-});
-export type JobEvent = z.infer<typeof jobEvent>;
+}) satisfies z.ZodType<JobEvent>;
 
 export const deadLetterDetail = deadLetter.extend({ history: z.array(jobEvent) });
 export type DeadLetterDetail = z.infer<typeof deadLetterDetail>;

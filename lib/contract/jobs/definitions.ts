@@ -1,8 +1,11 @@
 import * as z from "zod";
 import { RETRY_CLASSES } from "@/lib/queue/error-classes";
 import { EXECUTORS, RETRY_STRATEGIES } from "@/lib/queue/states";
+import type { Definition, RetryClasses } from "@/lib/queue/types";
 import { definitionKey, id, instant, jsonObject, queueName } from "../common";
 import { LIMITS } from "../limits";
+
+export type { Definition, RetryClasses } from "@/lib/queue/types";
 
 export const executor = z.enum(EXECUTORS);
 
@@ -33,9 +36,8 @@ const timeoutPolicy = classPolicy.extend({ timeout_multiplier: multiplier.option
 export const retryClasses = z
   .strictObject(Object.fromEntries(RETRY_CLASSES.map((name) => [name, classPolicy])) as RetryClassShape)
   .extend({ timeout: timeoutPolicy })
-  .partial();
+  .partial() satisfies z.ZodType<RetryClasses>;
 type RetryClassShape = Record<(typeof RETRY_CLASSES)[number], typeof classPolicy>;
-export type RetryClasses = z.infer<typeof retryClasses>;
 
 export const definition = z.object({
   id,
@@ -56,8 +58,7 @@ export const definition = z.object({
   version: z.int(),
   created_at: instant,
   updated_at: instant,
-});
-export type Definition = z.infer<typeof definition>;
+}) satisfies z.ZodType<Definition>;
 export const definitionList = z.object({ data: z.array(definition) });
 
 const retryIn = z.strictObject({

@@ -1,6 +1,9 @@
 import * as z from "zod";
 import { DEPENDENCY_STATES, DEPENDENCY_TYPES } from "@/lib/queue/states";
+import type { DependencyEdge, JobDependencies } from "@/lib/queue/types";
 import { id, jobStatus, json } from "../common";
+
+export type { DependencyEdge, JobDependencies } from "@/lib/queue/types";
 
 /** The name of a job inside one bulk, and of a parent in placeholders. */
 export const jobRef = z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, "must have 1 to 100 of A-Z a-z 0-9 _ -");
@@ -36,8 +39,7 @@ export const dependencyEdge = z.object({
   as: z.string().nullable(),
   state: z.enum(DEPENDENCY_STATES),
   on_parent_failure: onParentFailure,
-});
-export type DependencyEdge = z.infer<typeof dependencyEdge>;
+}) satisfies z.ZodType<DependencyEdge>;
 
 /** The parents and children of a job, including past ones. */
 export const dependenciesAnswer = z.object({
@@ -45,5 +47,4 @@ export const dependenciesAnswer = z.object({
   children: z.array(dependencyEdge),
   /** True if there are more children than listed. */
   has_more_children: z.boolean(),
-});
-export type JobDependencies = z.infer<typeof dependenciesAnswer>;
+}) satisfies z.ZodType<JobDependencies>;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { BULK_ACTIONS, BULK_RESULTS, BULK_STATUSES } from "@/lib/queue/states";
+import type { JobAction, JobActionPreview } from "@/lib/queue/types";
 import {
   definitionKey,
   id,
@@ -13,6 +14,8 @@ import {
 } from "../common";
 import { LIMITS } from "../limits";
 import { jobRow, jobSource } from "./jobs";
+
+export type { JobAction, JobActionPreview } from "@/lib/queue/types";
 
 export const bulkAction = z.enum(BULK_ACTIONS);
 export const bulkStatus = z.enum(BULK_STATUSES);
@@ -67,8 +70,7 @@ export const jobAction = z.object({
   started_at: instant.nullable(),
   finished_at: instant.nullable(),
   abort_requested_at: instant.nullable(),
-});
-export type JobAction = z.infer<typeof jobAction>;
+}) satisfies z.ZodType<JobAction>;
 
 /** The answer to a dry run: how many jobs the action would apply to, and the newest of them. */
 export const jobActionPreview = z.object({
@@ -77,8 +79,7 @@ export const jobActionPreview = z.object({
   count: z.int(),
   count_relation: z.enum(["eq", "gte"]),
   samples: z.array(jobRow),
-});
-export type JobActionPreview = z.infer<typeof jobActionPreview>;
+}) satisfies z.ZodType<JobActionPreview>;
 
 export const createdJobAction = z.union([jobActionPreview, jobAction]);
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { JOB_SOURCES, JOB_STATUSES } from "@/lib/queue/states";
+import type { Job, JobRow, JobSummary, WaitReason } from "@/lib/queue/types";
 import {
   definitionKey,
   id,
@@ -8,12 +9,15 @@ import {
   jobStatus,
   json,
   jsonObject,
+  type ListOf,
   listOf,
   pageQuery,
   queueName,
 } from "../common";
 import { LIMITS } from "../limits";
 import { dependency, jobRef, onParentFailure } from "./dependencies";
+
+export type { Job, JobRow, JobSummary, WaitReason } from "@/lib/queue/types";
 
 export const jobSource = z.enum(JOB_SOURCES);
 
@@ -31,8 +35,7 @@ export const waitReason = z.object({
   ]),
   detail: z.string(),
   until: instant.optional(),
-});
-export type WaitReason = z.infer<typeof waitReason>;
+}) satisfies z.ZodType<WaitReason>;
 
 export const jobProgress = z.object({ percent: z.number(), message: z.string().nullable() });
 
@@ -70,12 +73,11 @@ export const jobRow = z.object({
   error_type: z.string().nullable(),
   created_by: id.nullable(),
   wait_reason: waitReason.nullable(),
-});
-export type JobRow = z.infer<typeof jobRow>;
+}) satisfies z.ZodType<JobRow>;
 
 export const job = jobRow.extend({
   payload: json,
-  metadata: json,
+  metadata: jsonObject,
   result: json,
   retried_by_id: id.nullable().meta({
     description: "The newest edited retry of this job. Its retried_from_id is the id of this job",
@@ -83,8 +85,10 @@ export const job = jobRow.extend({
   deduplicated: z.boolean().optional(),
   /** With `deduplicated`: what happened to the job that holds the key. */
   conflict: z.enum(["returned", "replaced", "rescheduled"]).optional(),
-});
-export type Job = z.infer<typeof job>;
+}) satisfies z.ZodType<Job>;
+
+/** The answer to an enqueue request. */
+export type EnqueueAnswer = Job & Pick<z.infer<typeof job>, "deduplicated" | "conflict">;
 
 const tag = z.string().min(1).max(LIMITS.tagLength);
 const dedupe = z
@@ -172,7 +176,7 @@ export const jobListQuery = z.strictObject({
 export type JobListQuery = z.infer<typeof jobListQuery>;
 
 export const jobList = listOf(jobRow);
-export type JobList = z.infer<typeof jobList>;
+export type JobList = ListOf<JobRow>;
 
 export const jobSummary = z.object({
   counts: z.record(jobStatus, z.int()).meta({
@@ -182,5 +186,4 @@ export const jobSummary = z.object({
   oldest_queued_age_seconds: z.number().nullable(),
   running_count: z.int(),
   as_of: instant,
-});
-export type JobSummary = z.infer<typeof jobSummary>;
+}) satisfies z.ZodType<JobSummary>;

@@ -1,8 +1,11 @@
 import * as z from "zod";
 import { ATTEMPT_STATUSES, LOG_STREAMS } from "@/lib/queue/states";
+import type { Attempt, LogEntry, Step } from "@/lib/queue/types";
 import { id, instant, json, pageQuery, queryInteger } from "../common";
 import { LIMITS } from "../limits";
 import { jobProgress } from "./jobs";
+
+export type { Attempt, LogEntry, Step } from "@/lib/queue/types";
 
 export const attemptStatus = z.enum(["running", ...ATTEMPT_STATUSES]);
 export type ShownAttemptStatus = z.infer<typeof attemptStatus>;
@@ -12,9 +15,9 @@ export const attempt = z.object({
   job_id: id,
   attempt_no: z.int(),
   run_no: z.int(),
-  worker_id: z.string().nullable(),
+  worker_id: z.string(),
   status: attemptStatus,
-  claimed_at: instant.nullable(),
+  claimed_at: instant,
   started_at: instant.nullable(),
   finished_at: instant.nullable(),
   duration_ms: z.number().nullable(),
@@ -32,8 +35,7 @@ export const attempt = z.object({
   peak_rss_bytes: z.number().nullable(),
   retry_at: instant.nullable(),
   progress: jobProgress.nullable(),
-});
-export type Attempt = z.infer<typeof attempt>;
+}) satisfies z.ZodType<Attempt>;
 
 /**
  * Query of GET /api/v1/jobs/{id}/attempts. A page ends before its texts exceed 512 KiB, but has at least one attempt.
@@ -66,8 +68,7 @@ export const step = z.object({
   result: json,
   result_bytes: z.int(),
   result_omitted: z.boolean(),
-});
-export type Step = z.infer<typeof step>;
+}) satisfies z.ZodType<Step>;
 /** `next_after` is the position of the next page; null after the last step. */
 export const stepList = z.object({ data: z.array(step), next_after: z.string().nullable() });
 export type StepList = z.infer<typeof stepList>;
@@ -93,8 +94,7 @@ export const logEntry = z.object({
   at: instant,
   body: z.string(),
   context: json,
-});
-export type LogEntry = z.infer<typeof logEntry>;
+}) satisfies z.ZodType<LogEntry>;
 
 /**
  * `next_after` is the position of the next page. `has_more` is true if more is stored, regardless of the page's length.

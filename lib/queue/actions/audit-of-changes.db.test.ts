@@ -35,12 +35,12 @@ test("a change to the job's current priority and time succeeds and is not audite
   const { id: jobId, priority } = await make.job(own, { scheduledFor });
   const { id: plain, scheduled_for: due } = await make.job(own);
   for (const change of [{ priority }, { scheduledFor }, { priority, scheduledFor }])
-    expect(await changeJob(make.web, own, { jobId, ...change })).toMatchObject({ priority, scheduledFor });
+    expect(await changeJob(make.web, own, { jobId, ...change })).toMatchObject({ priority, scheduled_for: scheduledFor });
   await changeJob(make.web, own, { jobId: plain, scheduled_for: due });
   expect([await actionsOf(jobId), await actionsOf(plain)]).toEqual([[], []]);
 
   await pauseJob(make.web, own, jobId);
-  await changeJob(make.web, own, { jobId, priority, scheduled_for: new Date(scheduledFor.getTime() + 1) });
+  await changeJob(make.web, own, { jobId, priority, scheduled_for: new Date(scheduledFor.getTime() + 1).toISOString() });
   await changeJob(make.web, own, { jobId, priority: priority + 1 });
   expect(await actionsOf(jobId)).toEqual(["pause", "change", "change"]);
   expect(await getJob(make.web, own, jobId)).toMatchObject({ priority: priority + 1, status: "paused" });

@@ -40,7 +40,7 @@ describe("a bulk action by filter", () => {
       done: 2500,
       skipped: 0,
       failed: 0,
-      finishedAt: expect.any(Date),
+      finished_at: expect.any(Date),
     });
     expect(await stateCounts(scope)).toEqual([
       { state: "paused", n: jobs.length },
@@ -79,8 +79,8 @@ describe("a bulk action by filter", () => {
     };
     expect(await counts({ action: "set_priority", priority: 20, target })).toEqual(["done", 3, 0, 0]);
     const at = new Date(Date.now() + 86_400_000);
-    expect(await counts({ action: "reschedule", scheduled_for: at, target })).toEqual(["done", 3, 0, 0]);
-    expect(await getJob(make.web, scope, jobs[0] ?? "")).toMatchObject({ priority: 20, scheduledFor: at });
+    expect(await counts({ action: "reschedule", scheduled_for: at.toISOString(), target })).toEqual(["done", 3, 0, 0]);
+    expect(await getJob(make.web, scope, jobs[0] ?? "")).toMatchObject({ priority: 20, scheduled_for: at });
     expect(await counts({ action: "pause", target })).toEqual(["done", 3, 0, 0]);
     expect(await counts({ action: "resume", target })).toEqual(["done", 3, 0, 0]);
     expect(await counts({ action: "redrive", target })).toEqual(["done", 0, 0, 0]);
@@ -99,7 +99,7 @@ describe("a bulk action by filter", () => {
     });
     expect((await getJob(make.web, scope, running.jobId))?.cancel_requested_at).toBeInstanceOf(Date);
     expect(await run(scope, { action: "redrive", target: { filter: {} } })).toMatchObject({ done: 1 });
-    expect(await getJob(make.web, scope, failed.jobId)).toMatchObject({ status: "queued", runNo: 2, attemptCount: 0 });
+    expect(await getJob(make.web, scope, failed.jobId)).toMatchObject({ status: "queued", run_no: 2, attempt_count: 0 });
   });
 });
 

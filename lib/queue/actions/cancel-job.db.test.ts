@@ -26,7 +26,7 @@ const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))
 describe("cancel", () => {
   test("a waiting job ends at once, and canceling it again is a conflict", async () => {
     const job = await make.job(scope, { dedupeKey: "c" });
-    expect(await cancelJob(make.web, scope, job.id)).toMatchObject({ status: "canceled", attemptCount: 0 });
+    expect(await cancelJob(make.web, scope, job.id)).toMatchObject({ status: "canceled", attempt_count: 0 });
     await expect(cancelJob(make.web, scope, job.id)).rejects.toMatchObject({
       code: "state-conflict",
       current: "canceled",

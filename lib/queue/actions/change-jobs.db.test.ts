@@ -34,7 +34,7 @@ describe("pause and resume", () => {
     const job = await make.job(scope);
     const before = await liveRow(job.id);
     const paused = await pauseJob(make.web, scope, job.id);
-    expect(paused).toMatchObject({ status: "paused", waitReason: { code: "paused" } });
+    expect(paused).toMatchObject({ status: "paused", wait_reason: { code: "paused" } });
     expect(await isClaimed(job.id)).toBe(false);
     await promoteDueJobs(make.scheduler, { limit: 100 });
     expect(await isClaimed(job.id)).toBe(false);
@@ -124,10 +124,10 @@ describe("change", () => {
 
   test("a new time delays the job until then; a past time makes it due at once without extra age", async () => {
     const job = await make.job(scope);
-    const later = await changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(HOUR) });
+    const later = await changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(HOUR).toISOString() });
     expect(later.wait_reason?.code).toBe("scheduled");
     expect(await isClaimed(job.id)).toBe(false);
-    const now = await changeJob(make.web, scope, { jobId: job.id, scheduled_for: new Date(0) });
+    const now = await changeJob(make.web, scope, { jobId: job.id, scheduled_for: new Date(0).toISOString() });
     expect(now.scheduled_for).toEqual(job.queued_at);
     expect(await isClaimed(job.id)).toBe(true);
   });
@@ -136,7 +136,7 @@ describe("change", () => {
     const claimed = await make.runningJob(scope);
     await settleAttempts(make.worker, [retried(claimed, 600)]);
     await pauseJob(make.web, scope, claimed.jobId);
-    const changed = await changeJob(make.web, scope, { jobId: claimed.jobId, priority: 1, scheduled_for: soon(-1000) });
+    const changed = await changeJob(make.web, scope, { jobId: claimed.jobId, priority: 1, scheduled_for: soon(-1000).toISOString() });
     expect(changed).toMatchObject({ status: "paused", priority: 1 });
     expect(await isClaimed(claimed.jobId)).toBe(false);
     await resumeJob(make.web, scope, claimed.jobId);
@@ -150,7 +150,7 @@ describe("change", () => {
       current: "running",
     });
     const job = await make.job(scope, { expiresAt: soon(HOUR) });
-    await expect(changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(2 * HOUR) })).rejects.toMatchObject({
+    await expect(changeJob(make.web, scope, { jobId: job.id, scheduled_for: soon(2 * HOUR).toISOString() })).rejects.toMatchObject({
       code: "invalid-value",
       problems: [{ pointer: "/scheduled_for" }],
     });

@@ -42,18 +42,18 @@ export const RESUME: JobAct<LiveRow> = {
 export function changeAct(change: JobChange): JobAct<LiveRow> {
   const problems = checkJobChange(change);
   if (problems.length > 0) throw new QueueError("invalid-value", "The change is not valid.", { problems });
-  const { priority = null, scheduled_for: scheduledFor = null } = change;
+  const { priority = null, scheduled_for = null } = change;
   return {
     action: "change",
     lock: lockLiveJobs,
     refuse: (job): ActionRefusal | null => {
       if (!isChangeable(job.status)) return "state-conflict";
-      return scheduledFor && job.expires_at && job.expires_at <= scheduledFor ? "invalid-value" : null;
+      return scheduled_for && job.expires_at && job.expires_at <= new Date(scheduled_for) ? "invalid-value" : null;
     },
     write: async (tx, jobs) => {
       const chosen = [tx.tenantId, idsOf(jobs)];
       if (priority !== null) await tx.run(ensureLanesSql, [...chosen, priority]);
-      return withNotice(tx, await tx.run<MovedRow>(changeJobsSql, [...chosen, priority, scheduledFor]));
+      return withNotice(tx, await tx.run<MovedRow>(changeJobsSql, [...chosen, priority, scheduled_for]));
     },
   };
 }

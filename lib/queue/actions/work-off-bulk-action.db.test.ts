@@ -71,7 +71,7 @@ describe("a bulk action in progress", () => {
     expect(await takeBulkAction(make.scheduler, leader.term)).toBeNull();
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({
       status: "stopped",
-      stopReason: "failed-repeatedly",
+      stop_reason: "failed-repeatedly",
     });
   });
 
@@ -160,7 +160,7 @@ describe("a bulk action in progress", () => {
     await workOff();
     expect(await getBulkAction(make.web, scope, id)).toMatchObject({
       status: "stopped",
-      stopReason: "rights-lost",
+      stop_reason: "rights-lost",
       done: 1000,
     });
   });

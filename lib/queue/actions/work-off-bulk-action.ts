@@ -153,6 +153,6 @@ function actWith(tx: TenantTransaction, scope: TenantScope, row: ActionRow, chos
     case "set_priority":
       return actOnJobs(tx, scope, changeAct({ priority: row.priority ?? 100 }), chosen);
     case "reschedule":
-      return actOnJobs(tx, scope, changeAct({ scheduled_for: row.scheduled_for ?? new Date(0) }), chosen);
+      return actOnJobs(tx, scope, changeAct({ scheduled_for: row.scheduled_for ?? "1970-01-01T00:00:00Z" }), chosen);
   }
 }

@@ -63,7 +63,7 @@ test("a complete artifact is visible byte for byte, to its tenant only", async (
     name: "a.txt",
     size: 5010,
     chunks: 2,
-    attemptNo: 1,
+    attempt_no: 1,
     sha256: shaOf(whole).toString("hex"),
   });
   expect(await readArtifactChunk(make.web, scope, id, 0)).toEqual(first);

@@ -40,9 +40,9 @@ describe("the life of a job", () => {
     });
     expect(job).toMatchObject({
       status: "queued",
-      attemptCount: 0,
+      attempt_count: 0,
       payload: { a: [1, "x"] },
-      waitReason: { code: "no_worker" },
+      wait_reason: { code: "no_worker" },
     });
     const [claimed] = await make.claim("w1");
     expect(claimed).toMatchObject({ jobId: job.id, leaseNo: 1, payload: { a: [1, "x"] } });
@@ -55,10 +55,10 @@ describe("the life of a job", () => {
     expect(await getJob(make.web, scope, job.id)).toMatchObject({
       status: "succeeded",
       result: { ok: true },
-      attemptCount: 1,
+      attempt_count: 1,
     });
     expect(await listAttempts(make.web, scope, job.id)).toMatchObject([
-      { attemptNo: 1, status: "succeeded", workerId: "w1" },
+      { attempt_no: 1, status: "succeeded", worker_id: "w1" },
     ]);
     expect((await readLogs(make.web, scope, job.id))?.lines).toMatchObject([{ stream: "stdout", body: "hello\ufffd" }]);
   });
@@ -76,7 +76,7 @@ describe("the life of a job", () => {
     expect(await reportProgress(make.worker, claimed, { percent: 1 })).toBe(false);
     expect((await extendLeases(make.worker, [{ ...claimed, leaseSeconds: 30 }])).lost).toEqual([claimed.jobId]);
     const job = await getJob(make.web, scope, claimed.jobId);
-    expect(job).toMatchObject({ status: "queued", attemptCount: 1, errorType: "worker_lost" });
+    expect(job).toMatchObject({ status: "queued", attempt_count: 1, error_type: "worker_lost" });
     const [again] = await make.claim("w2");
     expect(again?.leaseNo).toBe(2);
     expect((await settleAttempts(make.worker, [succeeded(claimed)])).lost).toEqual([claimed.jobId]);
@@ -113,9 +113,9 @@ describe("the life of a job", () => {
     expect((await settleAttempts(make.worker, [retried(claimed, 60)])).settled).toHaveLength(1);
     expect(await getJob(make.web, scope, claimed.jobId)).toMatchObject({
       status: "queued",
-      attemptCount: 1,
-      lastError: "no",
-      waitReason: { code: "retry_backoff" },
+      attempt_count: 1,
+      last_error: "no",
+      wait_reason: { code: "retry_backoff" },
     });
     expect(await make.claim("w1")).toEqual([]);
     expect((await promoteDueJobs(make.scheduler, { limit: 10 })).count).toBe(0);
@@ -134,8 +134,8 @@ describe("the life of a job", () => {
     await settleAttempts(make.worker, [end]);
     expect(await getJob(make.web, scope, claimed.jobId)).toMatchObject({
       status: "dead_letter",
-      attemptCount: 2,
-      lastError: "still no",
+      attempt_count: 2,
+      last_error: "still no",
     });
     await database.moveClock(0);
   });
@@ -145,7 +145,7 @@ describe("the life of a job", () => {
     await settleAttempts(make.worker, [{ ...leaseOf(claimed), status: "failed", outcome: "dead_letter", spent: true }]);
     const { job, created } = await retryJob(make.web, scope, { jobId: claimed.jobId });
     expect(created).toBe(false);
-    expect(job).toMatchObject({ id: claimed.jobId, status: "queued", runNo: 2, attemptCount: 0, finishedAt: null });
+    expect(job).toMatchObject({ id: claimed.jobId, status: "queued", run_no: 2, attempt_count: 0, finished_at: null });
     await expect(retryJob(make.web, scope, { jobId: claimed.jobId })).rejects.toMatchObject({
       code: "state-conflict",
       current: "queued",
@@ -164,7 +164,7 @@ describe("the life of a job", () => {
     await settleAttempts(make.worker, [{ ...leaseOf(claimed), status: "failed", outcome: "failed", spent: true }]);
     const { job, created } = await retryJob(make.web, scope, { jobId: claimed.jobId, payload: { n: 2 } });
     expect(created).toBe(true);
-    expect(job).toMatchObject({ retriedFromId: claimed.jobId, payload: { n: 2 }, status: "queued" });
+    expect(job).toMatchObject({ retried_from_id: claimed.jobId, payload: { n: 2 }, status: "queued" });
     expect(await statusOf(claimed.jobId)).toBe("failed");
     const again = retryJob(make.web, scope, { jobId: job.id, payload: { n: 3 } });
     await expect(again).rejects.toThrow("The job is queued and has not ended.");
@@ -216,7 +216,7 @@ test("a job snoozed after a failed attempt does not show the failure as its wait
   const putOff = { ...leaseOf(again), status: "snoozed", spent: false, retryInSeconds: 600 } as const;
   await settleAttempts(make.worker, [putOff]);
   expect(await getJob(make.web, scope, first.jobId)).toMatchObject({
-    attemptCount: 1,
-    waitReason: { code: "scheduled", detail: "Its last attempt snoozed it." },
+    attempt_count: 1,
+    wait_reason: { code: "scheduled", detail: "Its last attempt snoozed it." },
   });
 });

@@ -40,7 +40,7 @@ test("a dead letter is pending until it is triaged, and each triage records its 
   expect(await listed(scope)).toEqual([[id, "pending"]]);
   await triageDeadLetter(make.web, scope, { jobId: id, status: "investigating" });
   const letter = await triageDeadLetter(make.web, scope, { jobId: id, note: "the disk was full" });
-  expect(letter).toMatchObject({ status: "investigating", note: "the disk was full", changedAt: expect.any(Date) });
+  expect(letter).toMatchObject({ status: "investigating", note: "the disk was full", changed_at: expect.any(Date) });
   const [person] = await database.query<{ email: string }>("select email from app.users where id = $1", [userId]);
   expect(letter.changed_by).toBe(person?.email);
   expect(await listJobEvents(make.web, scope, id)).toMatchObject([
@@ -117,11 +117,11 @@ test("redrive with another payload creates a new job, and the dead letter is res
   const made = await redriveEdited(make.web, scope, { jobId: id, payload: { a: 2 } });
   expect(made).toMatchObject({
     status: "queued",
-    retriedFromId: id,
+    retried_from_id: id,
     payload: { a: 2 },
     tags: ["a"],
-    timeoutSeconds: 77,
-    correlationId: "c",
+    timeout_seconds: 77,
+    correlation_id: "c",
   });
   expect(await getDeadLetter(make.web, scope, id)).toMatchObject({
     status: "resolved",

@@ -12,8 +12,7 @@ export const listServableSql = statement(
 export const definitionByKeySql = statement(
   "definition_by_key",
   `select d.id, d.key, d.executor, q.name as queue, d.queue_id, d.arg_schema,
-     coalesce(d.timeout_seconds, q.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds,
-     coalesce(d.max_attempts, q.max_attempts, ${MAX_ATTEMPTS}) as max_attempts, d.is_active, d.version
+     d.timeout_seconds, d.is_active, d.version
    from app.job_definitions d join app.job_queues q on q.id = d.queue_id where d.key = $1`,
   { repeatable: true },
 );

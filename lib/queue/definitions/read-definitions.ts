@@ -19,8 +19,8 @@ export interface DefinitionRow {
   queue: string;
   queue_id: number;
   arg_schema: Record<string, unknown>;
-  timeout_seconds: number;
-  max_attempts: number;
+  /** Null = the queue's value applies. */
+  timeout_seconds: number | null;
   is_active: boolean;
   version: number;
 }

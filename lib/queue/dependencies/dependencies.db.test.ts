@@ -36,7 +36,7 @@ describe("A-04 a job that depends on another", () => {
     expect(await statusOf(failed)).toBe("failed");
     expect(await statusOf(runs)).toBe("queued");
     expect(await statusOf(completion)).toBe("queued");
-    expect(await see(grandchild)).toMatchObject({ status: "canceled", errorType: "parent_failed" });
+    expect(await see(grandchild)).toMatchObject({ status: "canceled", error_type: "parent_failed" });
     await make.claim("w");
   });
 
@@ -95,7 +95,7 @@ describe("A-04 shapes", () => {
     const [one, other] = sides.map((claimed) => succeeded(claimed));
     if (!one || !other) throw new Error("not claimed");
     await settleAttempts(make.worker, [one]);
-    expect(await see(String(ids[3]))).toMatchObject({ status: "blocked", waitReason: { code: "blocked" } });
+    expect(await see(String(ids[3]))).toMatchObject({ status: "blocked", wait_reason: { code: "blocked" } });
     expect((await see(String(ids[3]))).wait_reason?.detail).toBe(`Waits for ${definitionKey} (${other.jobId}).`);
     await settleAttempts(make.worker, [other]);
     await succeed(String(ids[3]));

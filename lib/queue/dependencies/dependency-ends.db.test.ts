@@ -47,12 +47,12 @@ describe("A-04 ends and retries", () => {
       code: "state-conflict",
       current: "canceled",
     });
-    expect(await see(jobId)).toMatchObject({ status: "canceled", runNo: 1 });
+    expect(await see(jobId)).toMatchObject({ status: "canceled", run_no: 1 });
     await retryJob(make.web, scope, { jobId: parent.jobId });
     expect(await statusOf(jobId)).toBe("canceled");
     expect((await retryJob(make.web, scope, { jobId })).job.status).toBe("blocked");
     await succeed(parent.jobId, "late");
-    expect(await see(jobId)).toMatchObject({ status: "queued", payload: ["late"], runNo: 2 });
+    expect(await see(jobId)).toMatchObject({ status: "queued", payload: ["late"], run_no: 2 });
     await make.claim("w");
   });
 
@@ -75,11 +75,11 @@ describe("A-04 ends and retries", () => {
     const read = (id: string, of = scope) => listDependencies(make.web, of, { jobId: id, limit: 10 });
     expect(await read(parent.id)).toEqual({
       parents: [],
-      children: [{ ...edge, jobId, edgeNo: 1, status: "blocked" }],
-      hasMoreChildren: false,
+      children: [{ ...edge, job_id: jobId, edge_no: 1, status: "blocked" }],
+      has_more_children: false,
     });
     expect((await read(jobId))?.parents).toMatchObject([
-      { ...edge, definitionKey: parent.definition_key, jobId: parent.id },
+      { ...edge, definition_key: parent.definition_key, job_id: parent.id },
     ]);
     expect(await read(jobId, await make.tenant())).toBeNull();
     await cancelJob(make.web, scope, parent.id);

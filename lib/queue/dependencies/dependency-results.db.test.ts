@@ -58,7 +58,7 @@ describe("A-04 a parent's result in a child's payload", () => {
 
   test("a missing value, a prototype property or a payload over 256 KiB fails the child with the pointer", async () => {
     const missing = await render({ a: { "b/c": "{{parents.p.result.x.y}}" } }, { x: 1 });
-    expect(missing).toMatchObject({ status: "failed", errorType: "template" });
+    expect(missing).toMatchObject({ status: "failed", error_type: "template" });
     expect(missing.last_error).toContain("payload/a/b~1c needs parents.p.result.x.y");
     expect((await render(["{{parents.p.result.constructor.name}}"], {})).status).toBe("failed");
     expect((await render(["{{parents.p.result.__proto__}}"], {})).status).toBe("failed");
@@ -70,7 +70,7 @@ describe("A-04 a parent's result in a child's payload", () => {
     const most = { text: "x".repeat(250_000) };
     for (const huge of [Array(1000).fill("{{parents.p.result}}"), "{{parents.p.result.text}}".repeat(1000)]) {
       const { job, ms } = await timed(() => render(huge, most));
-      expect(job).toMatchObject({ status: "failed", errorType: "template" });
+      expect(job).toMatchObject({ status: "failed", error_type: "template" });
       expect(job.last_error).toContain("256 KiB");
       expect(ms).toBeLessThan(5000);
     }
@@ -136,7 +136,7 @@ describe("A-04 a parent's result in a child's payload", () => {
       [jobId],
     );
     expect((await settleAttempts(make.worker, [succeeded(parent)])).settled).toEqual([parent.jobId]);
-    expect(await see(jobId)).toMatchObject({ status: "failed", errorType: "template" });
+    expect(await see(jobId)).toMatchObject({ status: "failed", error_type: "template" });
     expect((await see(onIt)).status).toBe("canceled");
   });
 });

@@ -39,9 +39,9 @@ export function acceptedView({ tenantId, actor }: TenantScope, job: NewJob, { ro
     correlation_id: job.correlationId ?? null,
     parent_job_id: job.parentJobId ?? null,
     retried_from_id: job.retriedFromId ?? null,
-    scheduled_for: row.scheduled_for,
-    queued_at: row.queued_at,
-    expires_at: job.expiresAt ?? null,
+    scheduled_for: row.scheduled_for.toISOString(),
+    queued_at: row.queued_at.toISOString(),
+    expires_at: job.expiresAt?.toISOString() ?? null,
     max_attempts: row.max_attempts,
     timeout_seconds: row.timeout_seconds ?? definition.timeoutSeconds,
     created_by: actor.userId,
@@ -52,6 +52,7 @@ export function acceptedView({ tenantId, actor }: TenantScope, job: NewJob, { ro
 
 const UNTOUCHED = {
   result: null,
+  retried_by_id: null,
   started_at: null,
   finished_at: null,
   attempt_count: 0,
@@ -66,8 +67,18 @@ const UNTOUCHED = {
 
 /** Returns JSON as the database returns it: a Date is its ISO string, -0 is 0. */
 function asStored({ payload = {}, metadata = {}, tags = [] }: NewJob): Pick<Job, "payload" | "metadata" | "tags"> {
-  return { ...(JSON.parse(JSON.stringify({ payload, metadata })) as object), tags: [...tags] };
+  return {
+    ...(JSON.parse(JSON.stringify({ payload, metadata })) as Pick<Job, "payload" | "metadata">),
+    tags: [...tags],
+  };
 }
 
 const scheduled = (until: Date): Job["wait_reason"] =>
-  describeWait({ status: "queued", isFuture: true, attemptsSpent: 0, until, hasWorker: true, pause: null });
+  describeWait({
+    status: "queued",
+    isFuture: true,
+    attemptsSpent: 0,
+    until: until.toISOString(),
+    hasWorker: true,
+    pause: null,
+  });

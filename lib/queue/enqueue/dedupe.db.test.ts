@@ -88,7 +88,7 @@ describe("a dedupe key in use", () => {
     await updateDefinition(make.platform, scope.actor, { id: own.id, patch: { arg_schema: argSchema } });
     const dedupe = { mode: "live", onConflict: "replace_payload" } as const;
     await enqueue({ definitionKey: own.key, dedupeKey, dedupe, payload: { n: "text" } });
-    expect(await getJob(make.web, scope, held.jobId)).toMatchObject({ payload: { n: "text" }, definitionVersion: 2 });
+    expect(await getJob(make.web, scope, held.jobId)).toMatchObject({ payload: { n: "text" }, definition_version: 2 });
   });
 
   test.each(["live", "window", "retained"] as const)(

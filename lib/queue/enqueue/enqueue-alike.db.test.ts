@@ -32,7 +32,7 @@ async function storedOf(jobId: string): Promise<Partial<Job>> {
     scheduled_for: scheduledFor,
     ...view
   } = (await getJob(make.web, scope, jobId)) as Job;
-  return scheduledFor.getTime() === queuedAt.getTime() ? view : { ...view, scheduled_for: scheduledFor };
+  return scheduledFor === queuedAt ? view : { ...view, scheduled_for: scheduledFor };
 }
 
 describe("jobs that differ only in their payload", () => {

@@ -70,8 +70,8 @@ export async function acceptJob(
 }
 
 async function acceptedUnder(db: Runner, key: string): Promise<AcceptedJob["definition"]> {
-  const { id, version, queue, own_timeout_seconds } = await currentDefinition(db, key);
-  return { id, version, queue, timeoutSeconds: own_timeout_seconds ?? TIMEOUT_SECONDS };
+  const { id, version, queue, timeout_seconds } = await currentDefinition(db, key);
+  return { id, version, queue, timeoutSeconds: timeout_seconds ?? TIMEOUT_SECONDS };
 }
 
 async function enqueueOne(db: Database | TenantTransaction, scope: TenantScope, job: NewJob): Promise<EnqueuedRow> {

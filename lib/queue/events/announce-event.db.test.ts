@@ -25,5 +25,5 @@ test("Z-05 an event of the platform role starts the tenant's triggers under its 
     scope.tenantId,
   ]);
   const told = await getEvent(make.web, scope, row?.id ?? "");
-  expect(told).toMatchObject({ ...event, source: "app", correlationId: row?.id, depth: 0, started: 1, reason: null });
+  expect(told).toMatchObject({ ...event, source: "app", correlation_id: row?.id, depth: 0, started: 1, reason: null });
 });

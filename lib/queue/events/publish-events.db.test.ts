@@ -36,19 +36,19 @@ test("an event starts a job for each matching trigger, with its correlation id, 
     reason: null,
   });
   const event = await shown(scope, published.id);
-  expect(event).toMatchObject({ source: "app", depth: 0, correlationId: published.id, data: { n: 3 } });
+  expect(event).toMatchObject({ source: "app", depth: 0, correlation_id: published.id, data: { n: 3 } });
   expect(event.firings).toMatchObject([
-    { triggerId: plain, outcome: "enqueued", jobStatus: "queued", definitionKey: definition.key },
+    { trigger_id: plain, outcome: "enqueued", job_status: "queued", definition_key: definition.key },
   ]);
   expect(event.misses).toEqual([
-    { triggerId: picky, triggerLabel: "picky", reason: "condition", part: "event.n > 5", detail: null },
+    { trigger_id: picky, trigger_label: "picky", reason: "condition", part: "event.n > 5", detail: null },
   ]);
   const job = await getJob(make.web, scope, event.firings[0]?.job_id ?? "");
   expect(job).toMatchObject({
     payload: { n: 3, from: "thing.happened" },
     source: "event",
-    sourceRef: published.id,
-    correlationId: published.id,
+    source_ref: published.id,
+    correlation_id: published.id,
     priority: 20,
   });
   const [trigger] = await database.query("select run_count::int, last_run_at from app.job_triggers where id = $1", [
@@ -218,7 +218,7 @@ test("TEMPLATE-08 an event at the depth limit starts nothing and has the reason 
   expect(await at(7)).toMatchObject({ started: 1, reason: null });
   const { id, ...rest } = await at(8);
   expect(rest).toMatchObject({ matched: 1, started: 0, reason: "loop" });
-  expect((await shown(scope, id)).firings).toMatchObject([{ triggerId, outcome: "skipped", reason: "loop" }]);
+  expect((await shown(scope, id)).firings).toMatchObject([{ trigger_id: triggerId, outcome: "skipped", reason: "loop" }]);
   const [job] = await database.query("select chain_depth from app.jobs where tenant_id = $1", [scope.tenantId]);
   expect(job).toEqual({ chain_depth: 8 });
 });
@@ -254,8 +254,8 @@ test("the list has filters for name, prefix, time, correlation and cause, newest
   expect((await names({ name: "a.*" })).sort()).toEqual(["a.one", "a.one", "a.two"]);
   expect((await names({ correlation_id: "c-1" })).sort()).toEqual(["a.one", "a.two"]);
   expect(await names({ name: "a.one", correlation_id: "c-1" })).toEqual(["a.one"]);
-  expect(await names({ since: new Date(Date.now() + 3_600_000) })).toEqual([]);
-  expect(await names({ since: new Date(Date.now() - 3_600_000) })).toHaveLength(4);
+  expect(await names({ since: new Date(Date.now() + 3_600_000).toISOString() })).toEqual([]);
+  expect(await names({ since: new Date(Date.now() - 3_600_000).toISOString() })).toHaveLength(4);
   const first = await listEvents(make.web, scope, { filter: {}, limit: 3 });
   expect(first.hasMore).toBe(true);
   expect(await names({}, { afterId: first.events[2]?.id ?? "" })).toHaveLength(1);

@@ -25,14 +25,14 @@ test("publishing returns the created jobs, and a repeat returns the same jobs", 
   const event = await publish(scope);
   expect(event.job_ids).toHaveLength(2);
   for (const id of event.job_ids) expect((await getJob(make.web, scope, id))?.source_ref).toBe(event.id);
-  expect(await publish(scope)).toMatchObject({ duplicate: true, jobIds: event.job_ids });
+  expect(await publish(scope)).toMatchObject({ duplicate: true, job_ids: event.job_ids });
 });
 
 test("a replay fires the triggers that match now with the original event, and is recorded", async () => {
   const actor = { kind: "system", id: null, userId: null, requestId: "req-1" } as const;
   const scope = { ...(await make.tenant()), actor };
   const event = await publish(scope);
-  expect(event).toMatchObject({ reason: "no_trigger", jobIds: [] });
+  expect(event).toMatchObject({ reason: "no_trigger", job_ids: [] });
   const payloadTemplate = {
     n: "{{event.n}}",
     id: "{{meta.id}}",
@@ -45,10 +45,10 @@ test("a replay fires the triggers that match now with the original event, and is
   expect(replayed).toMatchObject({ considered: 2, matched: 1, started: 1, reason: null });
   const job = await getJob(make.web, scope, replayed.job_ids[0] ?? "");
   expect(job).toMatchObject({
-    payload: { n: 7, id: event.id, at: event.received_at.toISOString(), by: "order-7" },
+    payload: { n: 7, id: event.id, at: event.received_at, by: "order-7" },
     source: "event",
-    sourceRef: event.id,
-    correlationId: event.id,
+    source_ref: event.id,
+    correlation_id: event.id,
   });
   const shown = await getEvent(make.web, scope, event.id);
   expect(shown).toMatchObject({
@@ -59,7 +59,7 @@ test("a replay fires the triggers that match now with the original event, and is
     misses: [{ reason: "condition" }],
   });
   const detail = "triggers matched: 1 of 2, jobs started: 1";
-  expect(shown?.replays).toEqual([{ at: expect.any(Date), actorKind: "system", actor: null, detail }]);
+  expect(shown?.replays).toEqual([{ at: expect.any(Date), actor_kind: "system", actor: null, detail }]);
   expect(await audit(event.id)).toEqual([
     { action: "event.replay", actor_kind: "system", actor_id: null, request_id: "req-1", reason: detail },
   ]);
@@ -71,7 +71,7 @@ test("a replay creates no job while its dedupe key is taken, and does after the 
   const event = await publish(scope);
   const outcomes = async () => (await getEvent(make.web, scope, event.id))?.firings.map(({ outcome }) => outcome);
   const again = () => replayEvent(make.web, scope, { eventId: event.id });
-  expect(await again()).toMatchObject({ matched: 1, started: 0, jobIds: [] });
+  expect(await again()).toMatchObject({ matched: 1, started: 0, job_ids: [] });
   expect(await outcomes()).toEqual(["enqueued", "deduplicated"]);
   const over = "update app.dedupe_keys set live = false, held_until = app.now() - interval '1 s' where tenant_id = $1";
   await database.query(over, [scope.tenantId]);

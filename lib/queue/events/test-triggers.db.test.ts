@@ -18,7 +18,7 @@ test.each([
   const scope = await make.tenant();
   const ids: string[] = [];
   for (let n = 0; n < 50; n += 1)
-    ids.push(await listener(database, scope, { definitionId: definition.id, event_name: "large", ...fields }));
+    ids.push(await listener(database, scope, { definitionId: definition.id, eventName: "large", ...fields }));
   for (let n = 0; n < 20; n += 1) await publishEvent(make.web, scope, { name: "large", data: big }, { maxDepth: 0 });
 
   await expect(testTriggers(make.web, scope, { replay: 20 })).rejects.toMatchObject({
@@ -53,9 +53,9 @@ test("testing many triggers with large payloads yields the event loop, up to the
   const tests = () => longestTurn(() => testTriggers(make.web, scope, { event: { name: "wide", data } }));
   await tests();
   const { result, longestMs, totalMs } = await tests();
-  expect(result.results.map(({ payload_omitted: payloadOmitted }) => payloadOmitted).lastIndexOf(false)).toBeLessThan(
+  expect(result.data.map(({ payload_omitted }) => payload_omitted).lastIndexOf(false)).toBeLessThan(
     75,
   );
-  expect(result).toMatchObject({ considered: 150, wouldStart: 150 });
+  expect(result).toMatchObject({ considered: 150, would_start: 150 });
   expect(longestMs).toBeLessThan(totalMs / 8);
 });

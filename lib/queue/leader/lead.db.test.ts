@@ -44,8 +44,8 @@ test("a scheduler yields to one with newer time-zone data, stands by while it li
   await until("the new one leads", () => fresh.seen.leads);
   expect(old.seen).toEqual({ leads: false, newest: "2026a" });
   expect(await listTzVersions(make.scheduler)).toEqual([
-    { tzVersion: "2025b", workers: 0, schedulers: 1 },
-    { tzVersion: "2026a", workers: 0, schedulers: 1 },
+    { tz_version: "2025b", workers: 0, schedulers: 1 },
+    { tz_version: "2026a", workers: 0, schedulers: 1 },
   ]);
   await fresh.close();
   await until("the old one leads again", () => old.seen.leads);

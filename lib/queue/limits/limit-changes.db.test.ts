@@ -27,12 +27,12 @@ test("concurrent changes of one limit are both applied", async () => {
   await holder.query("rollback");
   await holder.end();
   await Promise.all(both);
-  expect(await listLimits(make.platform)).toMatchObject([{ maxRunning: 1, startsPerSecond: 0.5 }]);
+  expect(await listLimits(make.platform)).toMatchObject([{ max_running: 1, starts_per_second: 0.5 }]);
 });
 
 test("a default burst follows the rate, an explicit one stays", async () => {
   const { id } = await theLimit({ starts_per_second: 1000 });
   expect(await updateLimit(make.platform, { id, patch: { starts_per_second: 1 } })).toMatchObject({ burst: 1 });
-  expect(await updateLimit(make.platform, { id, patch: { burst: 7 } })).toMatchObject({ startsPerSecond: 1, burst: 7 });
+  expect(await updateLimit(make.platform, { id, patch: { burst: 7 } })).toMatchObject({ starts_per_second: 1, burst: 7 });
   expect(await updateLimit(make.platform, { id, patch: { starts_per_second: 2 } })).toMatchObject({ burst: 7 });
 });

@@ -68,7 +68,7 @@ describe("a pause", () => {
   test("ends at its time by the database's clock", async () => {
     const id = await put(acme, mail.key);
     const until = new Date(Date.now() + 60_000);
-    await pause(make.platform, ACTOR, { scope: "all", reason: "maintenance", until });
+    await pause(make.platform, ACTOR, { scope: "all", reason: "maintenance", until: until.toISOString() });
     expect(await claimFromMemory()).toEqual([]);
     await database.moveClock(61_000);
     expect(await listPauses(make.platform)).toEqual([]);
@@ -87,16 +87,16 @@ describe("a pause", () => {
   test("set again replaces reason and end, and remains one pause", async () => {
     const first = await pause(make.platform, ACTOR, { scope: "queue", queue: "default", reason: "one" });
     const until = new Date(Date.now() + 3_600_000);
-    const second = await pause(make.platform, ACTOR, { scope: "queue", queue: "default", reason: "two", until });
-    expect(second).toMatchObject({ id: first.id, reason: "two", until });
+    const second = await pause(make.platform, ACTOR, { scope: "queue", queue: "default", reason: "two", until: until.toISOString() });
+    expect(second).toMatchObject({ id: first.id, reason: "two", until: until.toISOString() });
     expect(await listPauses(make.platform)).toEqual([second]);
   });
 
   test.each([
     [{ scope: "queue", queue: "nowhere" }, "/queue"],
-    [{ scope: "definition", definitionKey: "nothing" }, "/definition_key"],
+    [{ scope: "definition", definition_key: "nothing" }, "/definition_key"],
     [{ scope: "tenant", tenant: "no-such-tenant" }, "/tenant"],
-    [{ scope: "all", until: new Date("2020-01-01") }, "/until"],
+    [{ scope: "all", until: new Date("2020-01-01").toISOString() }, "/until"],
   ] as const)("%j is refused and stores nothing", async (input, pointer) => {
     await expect(pause(make.platform, ACTOR, { ...input, reason: "x" })).rejects.toMatchObject({
       code: "invalid-value",
@@ -108,7 +108,7 @@ describe("a pause", () => {
   test("is the wait reason of its jobs, with its end", async () => {
     const id = await put(acme, mail.key);
     const until = new Date(Date.now() + 60_000);
-    await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is down", until });
+    await pause(make.platform, ACTOR, { scope: "queue", queue: "email-sending", reason: "provider is down", until: until.toISOString() });
     expect((await getJob(make.web, acme, id))?.wait_reason).toEqual({
       code: "paused",
       detail: "Its queue is paused: provider is down",

@@ -64,6 +64,6 @@ test("it is found behind a thousand lower ids that are not ready, and is null wh
   await database.moveClock(1_200_000);
   expect(await oldestMinutes(own)).toBe(20);
   expect(await oldestMinutes(other)).toBeNull();
-  await changeJob(make.web, own, { jobId: waiting?.jobId ?? "", scheduled_for: scheduledFor });
+  await changeJob(make.web, own, { jobId: waiting?.jobId ?? "", scheduled_for: scheduledFor.toISOString() });
   expect(await oldestMinutes(own)).toBe(10);
 });

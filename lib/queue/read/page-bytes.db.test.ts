@@ -117,7 +117,7 @@ test("a page of steps has at most 512 KiB, and the pages contain every step once
   const pages = await readAll(async (last: { readonly run_no: number; readonly name: string } | undefined) => {
     const page = await listSteps(make.web, scope, id, last);
     const rows = page?.steps ?? [];
-    const texts = rows.map(({ is_shown: isShown, result }) => (isShown ? JSON.stringify(result) : null));
+    const texts = rows.map(({ result_omitted, result }) => (result_omitted ? null : JSON.stringify(result)));
     return { rows, bytes: bytesOf(texts), hasMore: page?.hasMore === true };
   });
   const stored = await database.query<{ step: string }>(

@@ -71,7 +71,7 @@ describe("reading", () => {
     expect((await listJobs(make.web, own, { q: key.slice(0, 6) }, { limit: 5 })).total).toBe(25);
     expect((await listJobs(make.web, own, { q: seen[3] ?? "" }, { limit: 5 })).total).toBe(1);
     expect((await listJobs(make.web, own, { q: "nothing-such" }, { limit: 5 })).total).toBe(0);
-    expect((await listJobs(make.web, own, { created_after: new Date(Date.now() + 1000) }, { limit: 5 })).total).toBe(0);
+    expect((await listJobs(make.web, own, { created_after: new Date(Date.now() + 1000).toISOString() }, { limit: 5 })).total).toBe(0);
   });
 
   test("A-03 an attempt shows everything recorded about it, whether it ended the run or not", async () => {

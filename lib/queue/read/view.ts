@@ -17,7 +17,8 @@ export type JobRead<J extends JobRow | Job = JobRow> = Omit<J, "progress" | "wai
 
 /** Returns the job of a row, with further facts about why it waits. */
 export function toJob<J extends JobRow | Job>(read: JobRead<J>, more: MoreFacts = {}): J {
-  const { is_future, is_put_off, has_worker, pause, queue_id, ready, lane_no, sort_key, ...row } = read as JobRead<Job>;
+  const { is_future, is_put_off, has_worker, pause, queue_id, ready, lane_no, sort_key, ...row } =
+    read as unknown as JobRead<Job>;
   const { progress, progress_message, ...job } = row;
   const known = {
     ...job,

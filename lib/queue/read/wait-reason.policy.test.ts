@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { describeWait, type WaitFacts } from "./wait-reason.policy";
 
-const UNTIL = new Date("2026-03-01T00:00:00Z");
+const UNTIL = "2026-03-01T00:00:00.000Z";
 const ready: WaitFacts = {
   status: "queued",
   isFuture: false,

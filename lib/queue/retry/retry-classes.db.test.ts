@@ -31,7 +31,7 @@ test("A-07 a definition's class policies are versioned, and a job follows the ve
   const made = await make.definition({ retry: { jitter: 0 }, retry_classes: retryClasses });
   expect([made.retry_classes, made.retry]).toEqual([
     retryClasses,
-    { strategy: null, delaySeconds: null, multiplier: null, maxDelaySeconds: null, jitter: 0 },
+    { strategy: null, delay_seconds: null, multiplier: null, max_delay_seconds: null, jitter: 0 },
   ]);
   const old = await make.runningJob(scope, { definitionKey: made.key });
   const change = { id: made.id, patch: { retryClasses: {}, retry: { jitter: null, delaySeconds: 3 } } };

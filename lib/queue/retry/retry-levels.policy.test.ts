@@ -49,13 +49,13 @@ describe("the policy of a failure", () => {
 
   test("an own delay is not limited by the class's cap, and null means not set", () => {
     const policy = policyFor("transient_network", levels({ retry: { delay_seconds: 1800, multiplier: null } }));
-    expect(policy).toMatchObject({ delay_seconds: 1800, max_delay_seconds: 3600, multiplier: 2, maxAttempts: 6 });
+    expect(policy).toMatchObject({ delay_seconds: 1800, max_delay_seconds: 3600, multiplier: 2, max_attempts: 6 });
     expect(policyFor("rate_limit", levels({ retry: { delay_seconds: null } })).delay_seconds).toBe(60);
   });
 
   test("A-07 a definition makes a class retryable or permanent", () => {
     const retryClasses = { not_found: { retryable: true, maxAttempts: 2 }, unknown: { retryable: false } };
-    expect(policyFor("not_found", levels({ retryClasses }))).toMatchObject({ retryable: true, maxAttempts: 2 });
+    expect(policyFor("not_found", levels({ retryClasses }))).toMatchObject({ retryable: true, max_attempts: 2 });
     expect(policyFor("unknown", levels({ retryClasses })).retryable).toBe(false);
   });
 
@@ -155,8 +155,8 @@ describe("bounds for any settings", () => {
       most: fc.integer({ min: 1, max: 604_800 }),
     });
     fc.assert(
-      fc.property(limits, factor, fc.integer({ min: 0, max: 10_000 }), ({ own, most }, timeoutMultiplier, timeouts) => {
-        const definition = { timeoutSeconds: 3600, retryClasses: { timeout: { timeoutMultiplier } } };
+      fc.property(limits, factor, fc.integer({ min: 0, max: 10_000 }), ({ own, most }, timeout_multiplier, timeouts) => {
+        const definition = { timeoutSeconds: 3600, retryClasses: { timeout: { timeout_multiplier } } };
         const limit = (n: number) => attemptTimeout({ timeoutSeconds: own, timeouts: n }, definition, most);
         expect(limit(timeouts + 1)).toBeGreaterThanOrEqual(limit(timeouts));
         expect(limit(timeouts)).toBeGreaterThan(0);

@@ -32,12 +32,12 @@ describe("a due schedule", () => {
     expect(job).toMatchObject({
       status: "queued",
       source: "schedule",
-      sourceRef: id,
+      source_ref: id,
       priority: 7,
-      dedupeKey: null,
+      dedupe_key: null,
       payload: { at: "2026-03-02T09:00:00.000Z", by: "nightly", n: 3 },
       metadata: { instant: "2026-03-02T09:00:00.000Z" },
-      createdBy: null,
+      created_by: null,
     });
     expect(await read(id)).toMatchObject({ next: "2026-03-02T09:01:00Z", runs: 1, status: "active" });
     expect(await fire()).toMatchObject({ triggers: 0, jobs: 0 });

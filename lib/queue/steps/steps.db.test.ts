@@ -66,7 +66,7 @@ test("PAYLOAD-01 PAYLOAD-10 a result that cannot be stored exactly is refused wi
     code: "payload-invalid",
   });
   const [shown] = (await listSteps(make.web, scope, job.jobId))?.steps ?? [];
-  expect(shown).toMatchObject({ name: "fits", result: null, isShown: false, resultBytes: STEP_RESULT_MAX_BYTES });
+  expect(shown).toMatchObject({ name: "fits", result: null, isShown: false, result_bytes: STEP_RESULT_MAX_BYTES });
 });
 
 test("RLS-9 another tenant sees neither the steps nor the job", async () => {

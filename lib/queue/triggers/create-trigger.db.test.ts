@@ -11,8 +11,8 @@ describe("a new trigger", () => {
     const made = await make();
     expect(made.next_run_at).toEqual(nextMinute(await clock()));
     const row = await stored(made.id);
-    expect(row.following_run_at).toEqual(new Date((made.next_run_at?.getTime() ?? 0) + MINUTE));
-    expect(made).toMatchObject({ timezone: "UTC", overlapPolicy: "skip", status: "active", version: 1, runCount: 0 });
+    expect(row.following_run_at).toEqual(new Date(Date.parse(made.next_run_at ?? "") + MINUTE));
+    expect(made).toMatchObject({ timezone: "UTC", overlap_policy: "skip", status: "active", version: 1, run_count: 0 });
   });
 
   test("uses its tenant's zone by default, and keeps it when the tenant's zone changes", async () => {
@@ -20,23 +20,23 @@ describe("a new trigger", () => {
     const made = await make({ cron_expr: "30 8 * * *" });
     await database.query("update app.tenants set timezone = 'UTC' where id = $1", [scope.tenantId]);
     expect(made.timezone).toBe("Asia/Kathmandu");
-    expect(made.next_run_at?.toISOString()).toMatch(/T02:45:00/);
+    expect(made.next_run_at).toMatch(/T02:45:00/);
     expect((await getTrigger(factory.web, scope, made.id))?.timezone).toBe("Asia/Kathmandu");
   });
 
   test("counts an interval from its anchor, or from its creation", async () => {
     const anchorAt = new Date(Math.floor((await clock()) / MINUTE) * MINUTE - 10 * MINUTE);
     const base = { cron_expr: null, interval_ms: 7 * MINUTE };
-    expect((await make({ ...base, anchor_at: anchorAt })).next_run_at).toEqual(
-      new Date(anchorAt.getTime() + 14 * MINUTE),
+    expect((await make({ ...base, anchor_at: anchorAt.toISOString() })).next_run_at).toEqual(
+      new Date(anchorAt.getTime() + 14 * MINUTE).toISOString(),
     );
     const unanchored = await make(base);
-    expect(unanchored.next_run_at?.getTime()).toBe((unanchored.anchor_at?.getTime() ?? 0) + 7 * MINUTE);
+    expect(Date.parse(unanchored.next_run_at ?? "")).toBe(Date.parse(unanchored.anchor_at ?? "") + 7 * MINUTE);
   });
 
   test("on an event has no next run and allows overlap", async () => {
     const made = await make({ trigger_type: "event", cron_expr: null, event_name: "provider.folder.updated" });
-    expect(made).toMatchObject({ nextRunAt: null, timezone: null, overlapPolicy: "allow", description: null });
+    expect(made).toMatchObject({ next_run_at: null, timezone: null, overlap_policy: "allow", description: null });
   });
 
   test.each<[string, Partial<TriggerInput>, string[]]>([
@@ -49,10 +49,10 @@ describe("a new trigger", () => {
     ["an event without a name", { trigger_type: "event", cron_expr: null }, ["/event_name"]],
     ["no schedule", { cron_expr: null }, ["/cron_expr"]],
     ["two schedules", { interval_ms: MINUTE }, ["/interval_ms"]],
-    ["once in the past", { cron_expr: null, once_at: new Date(0) }, ["/once_at"]],
+    ["once in the past", { cron_expr: null, once_at: new Date(0).toISOString() }, ["/once_at"]],
     [
       "an end before its beginning",
-      { cron_expr: "0 0 1 1 *", expires_at: new Date(Date.now() + 1000) },
+      { cron_expr: "0 0 1 1 *", expires_at: new Date(Date.now() + 1000).toISOString() },
       ["/expires_at"],
     ],
     ["a zone that is none", { timezone: "Mars/Base" }, ["/timezone"]],
@@ -84,7 +84,7 @@ describe("a trigger beyond the tenant's limit", () => {
          case when $3::text is null then now() end, case when $3::text is null then 'UTC' end, 'allow',
          case when n > $2 then now() end
        from app.job_definitions d cross join generate_series(1, $2 + 5) n where d.key = 'any'`,
-      [tenantId, count, eventName],
+      [tenantId, count, event_name],
     );
   const codes = (making: readonly Promise<unknown>[]) =>
     Promise.all(

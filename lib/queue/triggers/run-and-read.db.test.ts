@@ -20,9 +20,9 @@ describe("a manual run", () => {
       is_enabled: false,
     });
     const { job, firing } = await runTrigger(factory.web, scope, { triggerId: id });
-    expect(job).toMatchObject({ source: "manual", sourceRef: id, payload: { from: "nightly" } });
-    expect(firing).toMatchObject({ kind: "manual", outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
-    expect(await getTrigger(factory.web, scope, id)).toMatchObject({ runCount: 0, recentFirings: [{ jobId: job.id }] });
+    expect(job).toMatchObject({ source: "manual", source_ref: id, payload: { from: "nightly" } });
+    expect(firing).toMatchObject({ kind: "manual", outcome: "enqueued", job_id: job.id, job_status: "queued" });
+    expect(await getTrigger(factory.web, scope, id)).toMatchObject({ run_count: 0, recent_firings: [{ job_id: job.id }] });
   });
 
   test("accepts another payload, or the data of an event", async () => {
@@ -57,9 +57,9 @@ test("a list shows the outcomes of the newest firings, and the missed instants",
   const page = await listTriggers(factory.web, scope, { q: "bar 100%", trigger_type: "schedule" }, { limit: 10 });
   expect(page).toMatchObject({ total: 1, hasMore: false });
   const [row] = page.triggers;
-  expect(row).toMatchObject({ id, missedCount: 29 });
+  expect(row).toMatchObject({ id, missed_count: 29 });
   expect(row?.recent_firings).toHaveLength(20);
-  expect(row?.recent_firings[0]).toMatchObject({ outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
+  expect(row?.recent_firings[0]).toMatchObject({ outcome: "enqueued", job_id: job.id, job_status: "queued" });
   const first = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20 } });
   const afterId = first?.firings.at(-1)?.id ?? "";
   const second = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20, afterId } });
@@ -111,8 +111,8 @@ test("another tenant's trigger is not found by any action", async () => {
 
 test("a preview renders the template for its first instant and lists its errors", async () => {
   const example = async (source: unknown, definitionKey?: string) => {
-    const schedule = { cronExpr: "30 2 * * *", timezone: "Europe/Berlin" };
-    const after = new Date("2026-03-28T12:00:00Z");
+    const schedule = { cron_expr: "30 2 * * *", timezone: "Europe/Berlin" };
+    const after = "2026-03-28T12:00:00Z";
     const template = { source, label: "Nightly", ...(definitionKey ? { definitionKey } : {}) };
     return (await previewTrigger(factory.web, scope, { schedule, after, count: 1, template })).example;
   };

@@ -35,7 +35,7 @@ test.each([
   expect(claimed.map(({ jobId }) => jobId)).toEqual([good.id]);
   expect((await expireJobs(make.scheduler, { limit: 10 })).count).toBe(2);
   for (const { id } of [stale, later])
-    expect(await getJob(make.web, scope, id)).toMatchObject({ status: "expired", attemptCount: 0, startedAt: null });
+    expect(await getJob(make.web, scope, id)).toMatchObject({ status: "expired", attempt_count: 0, started_at: null });
 });
 
 test("a job that expires while it waits for its next attempt has that error, and a retry clears expires_at", async () => {
@@ -46,9 +46,9 @@ test("a job that expires while it waits for its next attempt has that error, and
   expect((await expireJobs(make.scheduler, { limit: 10 })).count).toBe(1);
   expect(await getJob(make.web, scope, begun.jobId)).toMatchObject({
     status: "expired",
-    lastError: "Its expires_at passed while it waited for its next attempt.",
-    expiresAt: expect.any(Date),
+    last_error: "Its expires_at passed while it waited for its next attempt.",
+    expires_at: expect.any(Date),
   });
   const { job } = await retryJob(make.web, scope, { jobId: begun.jobId });
-  expect(job).toMatchObject({ status: "queued", expiresAt: null });
+  expect(job).toMatchObject({ status: "queued", expires_at: null });
 });

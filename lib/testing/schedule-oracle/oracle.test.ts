@@ -14,7 +14,7 @@ const isFull = process.env.ORACLE_FORM === "full";
 const [WINDOWS_SHARE, RULES_SHARE] = isFull ? [1, 1] : [0.12, 1 / 3];
 
 function engineRule({ expr, gap, overlap }: OracleRule, timezone: string): ScheduleRule {
-  const { rule, problems } = readSchedule({ cron_expr: expr, timezone, dst_gap: gap, dst_overlap: overlap });
+  const { rule, problems } = readSchedule({ cron_expr: expr, timezone, dst_policy: { gap, overlap } });
   if (!rule) throw new Error(`${expr} is refused: ${JSON.stringify(problems)}`);
   return rule;
 }

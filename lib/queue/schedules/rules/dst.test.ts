@@ -39,7 +39,7 @@ describe("a local time that does not exist", () => {
   });
 
   test("dst_gap skip omits it, with a note", () => {
-    const rule = cron("30 2 * * *", NEW_YORK, { dst_gap: "skip" });
+    const rule = cron("30 2 * * *", NEW_YORK, { dst_policy: { gap: "skip" } });
     expect(instants(rule, "2026-03-07T12:00:00Z", 2)).toEqual(["2026-03-09T06:30Z", "2026-03-10T06:30Z"]);
     expect(noteOf(rule, "2026-03-07T12:00:00Z")).toBe(
       "02:30 does not exist on 2026-03-08: clocks go forward, so this run is skipped",
@@ -91,7 +91,7 @@ describe("a local time that occurs twice", () => {
   });
 
   test("dst_overlap both runs at each occurrence", () => {
-    const rule = cron("30 1 * * *", "America/Chicago", { dst_overlap: "both" });
+    const rule = cron("30 1 * * *", "America/Chicago", { dst_policy: { overlap: "both" } });
     expect(instants(rule, "2026-10-31T12:00:00Z", 3)).toEqual([
       "2026-11-01T06:30Z",
       "2026-11-01T07:30Z",
@@ -122,9 +122,9 @@ describe("an hour field that starts with * keeps its elapsed interval", () => {
   });
 
   test("dst_overlap first and dst_gap run_after change it if a trigger sets them", () => {
-    const first = cron("0 * * * *", "America/Chicago", { dst_overlap: "first" });
+    const first = cron("0 * * * *", "America/Chicago", { dst_policy: { overlap: "first" } });
     expect(instants(first, "2026-11-01T05:30:00Z", 2)).toEqual(["2026-11-01T06:00Z", "2026-11-01T08:00Z"]);
-    const after = cron("30 */2 * * *", NEW_YORK, { dst_gap: "run_after" });
+    const after = cron("30 */2 * * *", NEW_YORK, { dst_policy: { gap: "run_after" } });
     expect(instants(after, "2026-03-08T05:45:00Z", 2)).toEqual(["2026-03-08T07:00Z", "2026-03-08T08:30Z"]);
     expect(instants(cron("30 */2 * * *", NEW_YORK), "2026-03-08T05:45:00Z", 1)).toEqual(["2026-03-08T08:30Z"]);
   });

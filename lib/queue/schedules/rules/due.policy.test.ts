@@ -169,7 +169,7 @@ describe("the end of a schedule", () => {
   });
 
   test("once: fires and ends", () => {
-    const rule = ruleOf({ schedule_type: "once", once_at: new Date("2026-03-01T09:00:00Z") });
+    const rule = ruleOf({ schedule_type: "once", once_at: "2026-03-01T09:00:00Z" });
     const due = decideDue(request("2026-03-01T09:00:00Z", "2026-03-01T09:00:01Z", { rule }));
     expect([fired(due), due.nextRunAt, due.followingRunAt, due.finished]).toEqual([
       ["2026-03-01 09:00:00"],
@@ -181,7 +181,7 @@ describe("the end of a schedule", () => {
 });
 
 describe("a local time omitted by dst_gap skip", () => {
-  const rule = cron("30 1,2 * * *", "America/New_York", { dst_gap: "skip" });
+  const rule = cron("30 1,2 * * *", "America/New_York", { dst_policy: { gap: "skip" } });
   const skippedBy = (nextRunAt: string, now: string, since: string) =>
     decideDue(request(nextRunAt, now, { rule, since: new Date(since) })).skipped;
   const leftOut = {
@@ -220,7 +220,7 @@ describe("after any outage", () => {
     ["29 February, 50 years", cron("0 0 29 2 *"), "1976-02-29T00:00:00Z"],
     [
       "a second's interval, 50 years",
-      ruleOf({ schedule_type: "interval", interval_ms: 1000, anchor_at: new Date(0) }),
+      ruleOf({ schedule_type: "interval", interval_ms: 1000, anchor_at: new Date(0).toISOString() }),
       "1976-01-01T00:00:00Z",
     ],
   ])("%s: the decision is small and quick, and accounts for every instant", (_name, rule, nextRunAt) => {

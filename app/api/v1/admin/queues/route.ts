@@ -24,7 +24,7 @@ export const POST = platformRoute({
     const { body } = context;
     const created = await auditedChange(
       context,
-      (db) => createQueue(db, { name: body.name, ...defined(body) }),
+      (db) => createQueue(db, defined(body)),
       ({ id, name }) => ({ action: "queue.created", objectKind: "queue", objectId: String(id), detail: { name } }),
     );
     return new Reply(created, {

@@ -24,7 +24,7 @@ export const POST = platformRoute({
     const { actor, body } = context;
     const created = await auditedChange(
       context,
-      (db) => createDefinition(db, actor, { key: body.key, ...defined(body) }),
+      (db) => createDefinition(db, actor, defined(body)),
       ({ id, key }) => ({ action: "definition.created", objectKind: "definition", objectId: id, detail: { key } }),
     );
     const headers = { location: `/api/v1/admin/jobs/definitions/${created.id}` };
