@@ -18,9 +18,8 @@ import {
   installShutdown,
   misfit,
   type Needs,
-  requireFit,
   type Shutdown,
-  startHealthServer,
+  startHealth,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
@@ -48,11 +47,8 @@ async function main(shutdown: Shutdown): Promise<void> {
   shutdown.onDrain(() => web.close());
   let stopTerm: (() => Promise<void>) | undefined;
   let newerTz: string | null = null;
-  const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
-  shutdown.onDrain(() => health.close());
   const needs: Needs = { pools: [db, web], works: db, direct: new DirectConnection(env.databaseUrls.listen) };
-  health.setReady(async () => (await misfit(needs))?.summary ?? "starting");
-  await requireFit(needs, { log, signal: shutdown.signal });
+  const health = await startHealth(needs, { port: env.healthPort, host: env.healthHost, log, shutdown });
   if (shutdown.signal.aborted) return;
   health.setReady(() => readiness(needs, { leads: stopTerm !== undefined, newerTz }));
 

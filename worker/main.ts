@@ -23,9 +23,8 @@ import {
   installShutdown,
   misfit,
   type Needs,
-  requireFit,
   type Shutdown,
-  startHealthServer,
+  startHealth,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
@@ -70,10 +69,7 @@ async function main(shutdown: Shutdown): Promise<void> {
     works: worker,
     dataKey: { check: dataKeyCheck(env.dataKey), worker },
   };
-  const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
-  shutdown.onDrain(() => health.close());
-  health.setReady(async () => (await misfit(needs))?.summary ?? "starting");
-  await requireFit(needs, { log, signal: shutdown.signal });
+  const health = await startHealth(needs, { port: env.healthPort, host: env.healthHost, log, shutdown });
   if (shutdown.signal.aborted) return;
   const onFatal = () => shutdown.begin("the lease thread failed", 1);
   const parts = { env, log, workerId, worker, web, registry, handlers, random: Math.random, onFatal };
