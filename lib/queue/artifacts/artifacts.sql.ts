@@ -47,9 +47,9 @@ export const deleteArtifactsWithoutJobSql = statement(
      for update of a skip locked)) returning 1`,
 );
 
-const SHOWN =
-  "id, job_id, run_no, attempt_no, name, content_type, size, encode(sha256, 'hex') as sha256, completed_at as created_at";
-const STORED = `${SHOWN}, chunks`;
+const WRITTEN = "id, job_id, run_no, attempt_no, name, content_type, size, encode(sha256, 'hex') as sha256";
+/** The columns of a complete artifact. */
+const SHOWN = `${WRITTEN}, coalesce(completed_at, created_at) as created_at`;
 
 export const listArtifactsSql = statement(
   "list_artifacts",
@@ -60,7 +60,7 @@ export const listArtifactsSql = statement(
 
 export const getArtifactSql = statement(
   "get_artifact",
-  `select ${STORED} from app.artifacts
+  `select ${SHOWN}, chunks from app.artifacts
    where ${tenantIs("tenant_id")} and job_id = $2 and id = $3 and completed_at is not null`,
   { repeatable: true, answers: true },
 );
@@ -87,7 +87,7 @@ export const readArtifactChunkSql = statement(
 /** Reads the artifact `$3` of an attempt: the one being written, otherwise the complete one. */
 export const attemptArtifactSql = statement(
   "attempt_artifact",
-  `select ${STORED} from app.artifacts where job_id = $1 and attempt_no = $2 and name = $3
+  `select ${WRITTEN}, completed_at as created_at, chunks from app.artifacts where job_id = $1 and attempt_no = $2 and name = $3
    order by completed_at nulls first limit 1`,
   { repeatable: true, answers: true },
 );
