@@ -14,12 +14,12 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   DirectConnection,
+  exitIfStartFails,
   installShutdown,
   misfit,
   type Needs,
-  requireFit,
   type Shutdown,
-  startHealthServer,
+  startHealth,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
@@ -47,11 +47,8 @@ async function main(shutdown: Shutdown): Promise<void> {
   shutdown.onDrain(() => web.close());
   let stopTerm: (() => Promise<void>) | undefined;
   let newerTz: string | null = null;
-  const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
-  shutdown.onDrain(() => health.close());
   const needs: Needs = { pools: [db, web], works: db, direct: new DirectConnection(env.databaseUrls.listen) };
-  health.setReady(async () => (await misfit(needs))?.summary ?? "starting");
-  await requireFit(needs, { log, signal: shutdown.signal });
+  const health = await startHealth(needs, { port: env.healthPort, host: env.healthHost, log, shutdown });
   if (shutdown.signal.aborted) return;
   health.setReady(() => readiness(needs, { leads: stopTerm !== undefined, newerTz }));
 
@@ -140,9 +137,4 @@ function beginTerm(turn: Parameters<typeof runLoops>[1]): () => Promise<void> {
 }
 
 const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
-main(shutdown).catch((error: unknown) => {
-  // An interrupted start may fail on closed connections; the drain goes on and ends the process.
-  if (shutdown.signal.aborted) return;
-  log.fatal({ err: error }, error instanceof Error ? error.message : "the scheduler cannot start");
-  process.exit(1);
-});
+exitIfStartFails(main(shutdown), { shutdown, log, process: "scheduler" });

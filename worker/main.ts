@@ -19,12 +19,12 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   DirectConnection,
+  exitIfStartFails,
   installShutdown,
   misfit,
   type Needs,
-  requireFit,
   type Shutdown,
-  startHealthServer,
+  startHealth,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
@@ -69,10 +69,7 @@ async function main(shutdown: Shutdown): Promise<void> {
     works: worker,
     dataKey: { check: dataKeyCheck(env.dataKey), worker },
   };
-  const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
-  shutdown.onDrain(() => health.close());
-  health.setReady(async () => (await misfit(needs))?.summary ?? "starting");
-  await requireFit(needs, { log, signal: shutdown.signal });
+  const health = await startHealth(needs, { port: env.healthPort, host: env.healthHost, log, shutdown });
   if (shutdown.signal.aborted) return;
   const onFatal = () => shutdown.begin("the lease thread failed", 1);
   const parts = { env, log, workerId, worker, web, registry, handlers, random: Math.random, onFatal };
@@ -185,9 +182,4 @@ function graceForRunning(): number {
 }
 
 const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
-main(shutdown).catch((error: unknown) => {
-  // An interrupted start may fail on closed connections; the drain goes on and ends the process.
-  if (shutdown.signal.aborted) return;
-  log.fatal({ err: error }, error instanceof Error ? error.message : "the worker cannot start");
-  process.exit(1);
-});
+exitIfStartFails(main(shutdown), { shutdown, log, process: "worker" });

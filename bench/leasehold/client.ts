@@ -1,6 +1,7 @@
 import { handlers } from "@/jobs";
-import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
+import { migrate } from "@/lib/db";
 import { cancelJob, createDefinition, enqueueJob, enqueueJobs, SYSTEM, type TenantScope } from "@/lib/queue/testing";
+import { openPool } from "../lib/installation";
 import { batches, serve, sharedClock, timed } from "../lib/program.mjs";
 import { query } from "../lib/server";
 
@@ -11,10 +12,9 @@ const DEFINITION = "noop";
 /** Short, so that scenarios that wait for an expired lease do not take long. */
 const SETTINGS: Readonly<Record<string, { readonly leaseSeconds: number }>> = { "hold-briefly": { leaseSeconds: 5 } };
 
-const adminUrl = process.env.DATABASE_URL ?? "";
-const secret = process.env.LEASEHOLD_SECRET ?? "";
+const installation = { adminUrl: process.env.DATABASE_URL ?? "", secret: process.env.LEASEHOLD_SECRET ?? "" };
 const scopes: TenantScope[] = [];
-const web = open("web", 20);
+const web = openPool(installation, "web", { max: 20 });
 
 interface Fill {
   readonly from?: number;
@@ -25,21 +25,21 @@ interface Fill {
 
 serve({
   async prepare({ tenants = 1 }: { tenants?: number }) {
-    await migrate({ adminUrl, secret, log: () => {} });
-    const platform = open("platform", 1);
+    await migrate({ ...installation, log: () => {} });
+    const platform = openPool(installation, "platform", { max: 1 });
     for (const { key, argSchema } of handlers.values())
       await createDefinition(platform, SYSTEM, { key, executor: "handler", arg_schema: argSchema, ...SETTINGS[key] });
     const argSchema = handlers.get("hold")?.argSchema ?? {};
     await createDefinition(platform, SYSTEM, { key: "hold-command", command_key: "hold", arg_schema: argSchema });
     await platform.close();
     const rows = await query<{ id: string }>(
-      adminUrl,
+      installation.adminUrl,
       "insert into app.tenants (slug, name) select 't' || n, 'T' || n from generate_series(1, $1) n returning id",
       [tenants],
     );
     for (const { id } of rows) scopes.push({ tenantId: id, actor: SYSTEM });
   },
-  reset: () => query(adminUrl, `truncate ${HISTORY}`),
+  reset: () => query(installation.adminUrl, `truncate ${HISTORY}`),
   async fill({ from = 0, count, tenant = 0, priority }: Fill) {
     for (const tags of batches({ from, count, size: FILL_SIZE }))
       await enqueueJobs(
@@ -76,16 +76,6 @@ serve({
     return { at };
   },
 });
-
-function open(role: "web" | "platform", max: number): Database {
-  return openDatabase({
-    prepare: true,
-    url: roleUrl(adminUrl, secret, role),
-    role,
-    max,
-    applicationName: "leasehold bench",
-  });
-}
 
 function scopeOf(tenant: number): TenantScope {
   const scope = scopes[tenant];

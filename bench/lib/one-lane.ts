@@ -1,5 +1,5 @@
-import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition, SYSTEM } from "@/lib/queue/testing";
+import type { Database } from "@/lib/db";
+import { createInstallation, openPool } from "./installation";
 import { type BenchServer, query } from "./server";
 
 /** A database of its own with one lane (of the definition `noop`, beside which there is `other`), for claims by hand. */
@@ -20,18 +20,10 @@ export async function openOneLane(
   server: BenchServer,
   { name, workers }: { readonly name: string; readonly workers: number },
 ): Promise<OneLane> {
-  const adminUrl = await server.createDatabase(`bench_${name}`);
-  await migrate({ adminUrl, secret: server.secret, log: () => {} });
-  const open = (role: "worker" | "platform") =>
-    openDatabase({
-      prepare: true,
-      url: roleUrl(adminUrl, server.secret, role),
-      role,
-      max: 1,
-      applicationName: "leasehold bench",
-    });
+  const installation = await createInstallation(server, `bench_${name}`, [{ key: "noop" }, { key: "other" }]);
+  const { adminUrl } = installation;
+  const open = (role: "worker" | "platform") => openPool(installation, role, { max: 1 });
   const platform = open("platform");
-  for (const key of ["noop", "other"]) await createDefinition(platform, SYSTEM, { key });
   const [lane] = await query<{ lane_no: number }>(
     adminUrl,
     `with t as (insert into app.tenants (slug, name) values ('t', 'T') returning id)

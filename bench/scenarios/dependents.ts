@@ -1,14 +1,13 @@
-import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
+import type { Database } from "@/lib/db";
 import {
   type ClaimedJob,
   claimJobs,
-  createDefinition,
   enqueueJobs,
-  SYSTEM,
   settleAttempts,
   type TenantScope,
   workOffReleases,
 } from "@/lib/queue/testing";
+import { addTenant, createInstallation, openPool } from "../lib/installation";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 
@@ -40,26 +39,10 @@ export async function dependents(server: BenchServer, options: Options): Promise
 }
 
 async function openBench(server: BenchServer): Promise<Bench> {
-  const adminUrl = await server.createDatabase("bench_dependents");
-  await migrate({ adminUrl, secret: server.secret, log: () => {} });
-  const open = (role: "worker" | "platform" | "web") =>
-    openDatabase({
-      prepare: true,
-      url: roleUrl(adminUrl, server.secret, role),
-      role,
-      max: 2,
-      applicationName: "leasehold bench",
-      queryTimeoutMs: 120_000,
-    });
-  const platform = open("platform");
-  await createDefinition(platform, SYSTEM, { key: "noop" });
-  await platform.close();
-  const [tenant] = await query<{ id: string }>(
-    adminUrl,
-    "insert into app.tenants (slug, name) values ('t', 'T') returning id",
-  );
-  const scope = { tenantId: tenant?.id ?? "", actor: SYSTEM };
-  return { adminUrl, web: open("web"), worker: open("worker"), scope };
+  const installation = await createInstallation(server, "bench_dependents");
+  const open = (role: "worker" | "web") => openPool(installation, role, { max: 2, queryTimeoutMs: 120_000 });
+  const scope = await addTenant(installation);
+  return { adminUrl: installation.adminUrl, web: open("web"), worker: open("worker"), scope };
 }
 
 async function measure(bench: Bench, shape: Shape, count: number): Promise<string[]> {

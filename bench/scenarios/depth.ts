@@ -1,7 +1,7 @@
 import pg from "pg";
-import { migrate, openDatabase, roleUrl } from "@/lib/db";
+import { roleUrl } from "@/lib/db";
 import { claimJobsSql } from "@/lib/queue/claim/claim-jobs.sql";
-import { createDefinition, SYSTEM } from "@/lib/queue/testing";
+import { createInstallation } from "../lib/installation";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { median, percentile } from "../lib/stats";
@@ -27,8 +27,10 @@ export async function depth(server: BenchServer, { quick, jobs }: Options): Prom
     "| --- | --- | --- | --- | --- |",
   ];
   for (const tenants of TENANTS) {
-    const adminUrl = await server.createDatabase(`bench_depth_${tenants}`);
-    const lanes = await makeLanes(adminUrl, { secret: server.secret, tenants });
+    const { adminUrl } = await createInstallation(server, `bench_depth_${tenants}`, [
+      { key: "noop", executor: "handler" },
+    ]);
+    const lanes = await makeLanes(adminUrl, tenants);
     const client = new pg.Client({ connectionString: roleUrl(adminUrl, server.secret, "worker") });
     await client.connect();
     await client.query(`prepare claim (int[], int[], int, text, int[], float8[], int, bigint) as ${claimJobsSql.text}`);
@@ -50,15 +52,7 @@ export async function depth(server: BenchServer, { quick, jobs }: Options): Prom
 /** A run with few jobs only checks that the scenario works. */
 const depthsOf = (quick: boolean, jobs: number): number[] => DEPTHS.slice(0, jobs < 1000 ? 1 : quick ? 3 : 4);
 
-async function makeLanes(
-  adminUrl: string,
-  { secret, tenants }: { readonly secret: string; readonly tenants: number },
-): Promise<number[]> {
-  await migrate({ adminUrl, secret, log: () => {} });
-  const url = roleUrl(adminUrl, secret, "platform");
-  const platform = openDatabase({ prepare: true, url, role: "platform", max: 1, applicationName: "leasehold bench" });
-  await createDefinition(platform, SYSTEM, { key: "noop", executor: "handler" });
-  await platform.close();
+async function makeLanes(adminUrl: string, tenants: number): Promise<number[]> {
   const rows = await query<{ lane_no: number }>(
     adminUrl,
     `with t as (insert into app.tenants (slug, name) select 't' || n, 'T' || n from generate_series(1, $1::int) n returning id)

@@ -1,7 +1,7 @@
-import { migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition, createTrigger, publishEvent, SYSTEM } from "@/lib/queue/testing";
+import { createTrigger, publishEvent } from "@/lib/queue/testing";
+import { addTenant, createInstallation, openPool } from "../lib/installation";
 import type { Options } from "../lib/options";
-import { type BenchServer, query } from "../lib/server";
+import type { BenchServer } from "../lib/server";
 import { percentile } from "../lib/stats";
 
 const TRIGGERS = 100;
@@ -14,19 +14,9 @@ const MATCHING = [0, 1, 10, 100];
  * stored, matched, rendered and its jobs enqueued, from the call to the commit. One caller, one event at a time.
  */
 export async function events(server: BenchServer, { quick, rounds }: Options): Promise<string> {
-  const adminUrl = await server.createDatabase("bench_leasehold_events");
-  await migrate({ adminUrl, secret: server.secret, log: () => {} });
-  const open = (role: "platform" | "web") => {
-    const url = roleUrl(adminUrl, server.secret, role);
-    return openDatabase({ prepare: true, url, role, max: 2, applicationName: "leasehold bench" });
-  };
-  const [platform, web] = [open("platform"), open("web")];
-  await createDefinition(platform, SYSTEM, { key: "noop" });
-  const tenants = await query<{ id: string }>(
-    adminUrl,
-    "insert into app.tenants (slug, name) values ('bench', 'Bench') returning id",
-  );
-  const scope = { tenantId: tenants[0]?.id ?? "", actor: SYSTEM };
+  const installation = await createInstallation(server, "bench_leasehold_events");
+  const web = openPool(installation, "web", { max: 2 });
+  const scope = await addTenant(installation);
   for (let n = 0; n < TRIGGERS; n += 1)
     await createTrigger(web, scope, {
       label: `bench ${n}`,
@@ -52,6 +42,6 @@ export async function events(server: BenchServer, { quick, rounds }: Options): P
     const cells = [0.5, 0.95, 0.99].map((share) => percentile(ms, share).toFixed(1));
     lines.push(`| ${TRIGGERS} | ${wanted} | ${cells.join(" | ")} |`);
   }
-  await Promise.all([platform.close(), web.close()]);
+  await web.close();
   return lines.join("\n");
 }

@@ -1,6 +1,7 @@
-import { type Database, migrate, openDatabase, roleUrl, statement } from "@/lib/db";
-import { createDefinition, enqueueJobs, type NewJob, SYSTEM, type TenantScope } from "@/lib/queue/testing";
+import { type Database, statement } from "@/lib/db";
+import { enqueueJobs, type NewJob, type TenantScope } from "@/lib/queue/testing";
 import { cpuMsOf } from "../lib/cpu";
+import { addTenant, createInstallation, openPool } from "../lib/installation";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { median } from "../lib/stats";
@@ -61,25 +62,9 @@ export async function links(server: BenchServer, { quick, rounds }: Options): Pr
 }
 
 async function openBench(server: BenchServer): Promise<{ adminUrl: string; web: Database; scope: TenantScope }> {
-  const adminUrl = await server.createDatabase("bench_leasehold_links");
-  await migrate({ adminUrl, secret: server.secret, log: () => {} });
-  const open = (role: "platform" | "web") =>
-    openDatabase({
-      prepare: true,
-      url: roleUrl(adminUrl, server.secret, role),
-      role,
-      max: 1,
-      applicationName: "leasehold bench",
-      queryTimeoutMs: 120_000,
-    });
-  const platform = open("platform");
-  await createDefinition(platform, SYSTEM, { key: "noop" });
-  await platform.close();
-  const tenants = await query<{ id: string }>(
-    adminUrl,
-    "insert into app.tenants (slug, name) values ('bench', 'Bench') returning id",
-  );
-  return { adminUrl, web: open("web"), scope: { tenantId: tenants[0]?.id ?? "", actor: SYSTEM } };
+  const installation = await createInstallation(server, "bench_leasehold_links");
+  const web = openPool(installation, "web", { max: 1, queryTimeoutMs: 120_000 });
+  return { adminUrl: installation.adminUrl, web, scope: await addTenant(installation) };
 }
 
 const idleSql = statement("bench_idle", "select 1");

@@ -1,8 +1,8 @@
 import pg from "pg";
-import { migrate, openDatabase, roleUrl } from "@/lib/db";
+import { roleUrl } from "@/lib/db";
 import { claimJobsSql } from "@/lib/queue/claim/claim-jobs.sql";
 import { pollFreshSql, pollWorkSql } from "@/lib/queue/lanes/poll-work.sql";
-import { createDefinition, SYSTEM } from "@/lib/queue/testing";
+import { createInstallation } from "../lib/installation";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { median, percentile } from "../lib/stats";
@@ -18,9 +18,8 @@ export async function oldSnapshot(server: BenchServer, options: Options): Promis
 }
 
 async function looksUnderSnapshot(server: BenchServer, { jobs }: Options): Promise<string> {
-  const adminUrl = await server.createDatabase("bench_old_snapshot");
-  await migrate({ adminUrl, secret: server.secret, log: () => {} });
-  const laneNo = await makeLane(roleUrl(adminUrl, server.secret, "platform"), adminUrl);
+  const { adminUrl } = await createInstallation(server, "bench_old_snapshot", [{ key: "noop", executor: "handler" }]);
+  const laneNo = await makeLane(adminUrl);
   const holder = new pg.Client({ connectionString: adminUrl });
   const worker = new pg.Client({ connectionString: roleUrl(adminUrl, server.secret, "worker") });
   await Promise.all([holder.connect(), worker.connect()]);
@@ -58,16 +57,7 @@ async function looksUnderSnapshot(server: BenchServer, { jobs }: Options): Promi
   return lines.join("\n");
 }
 
-async function makeLane(platformUrl: string, adminUrl: string): Promise<number> {
-  const platform = openDatabase({
-    prepare: true,
-    url: platformUrl,
-    role: "platform",
-    max: 1,
-    applicationName: "leasehold bench",
-  });
-  await createDefinition(platform, SYSTEM, { key: "noop", executor: "handler" });
-  await platform.close();
+async function makeLane(adminUrl: string): Promise<number> {
   const [lane] = await query<{ lane_no: number }>(
     adminUrl,
     `with t as (insert into app.tenants (slug, name) values ('t', 'T') returning id)

@@ -1,10 +1,9 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { migrate, openDatabase, roleUrl } from "@/lib/db";
 import { processSecrets } from "@/lib/env/process-secrets.mjs";
-import { createDefinition, SYSTEM } from "@/lib/queue/testing";
 import { Child } from "../lib/child";
 import { cpuMsOf } from "../lib/cpu";
+import { createInstallation } from "../lib/installation";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { median, percentile } from "../lib/stats";
@@ -65,8 +64,9 @@ interface Measured {
 }
 
 async function measure(server: BenchServer, way: Way, round: number): Promise<Measured> {
-  const adminUrl = await server.createDatabase(`bench_leasehold_schedules_${way.tenants}_${way.spreadMs}_${round}`);
-  await prepare(adminUrl, server.secret, way.tenants);
+  const name = `bench_leasehold_schedules_${way.tenants}_${way.spreadMs}_${round}`;
+  const { adminUrl } = await createInstallation(server, name);
+  await addTenants(adminUrl, way.tenants);
   const secrets = processSecrets("scheduler", { DATABASE_URL: adminUrl, LEASEHOLD_SECRET: server.secret }).values;
   const env = { ...secrets, SHUTDOWN_GRACE_SECONDS: "1", LOG_FORMAT: "json" };
   const scheduler = new Child([SCHEDULER], env);
@@ -94,12 +94,7 @@ async function countFirings(adminUrl: string): Promise<number> {
   return Number((await query<{ n: string }>(adminUrl, "select count(*) as n from app.trigger_firings"))[0]?.n);
 }
 
-async function prepare(adminUrl: string, secret: string, tenants: number): Promise<void> {
-  await migrate({ adminUrl, secret, log: () => {} });
-  const url = roleUrl(adminUrl, secret, "platform");
-  const platform = openDatabase({ prepare: true, url, role: "platform", max: 1, applicationName: "leasehold bench" });
-  await createDefinition(platform, SYSTEM, { key: "noop" });
-  await platform.close();
+async function addTenants(adminUrl: string, tenants: number): Promise<void> {
   await query(
     adminUrl,
     "insert into app.tenants (slug, name) select 't' || n, 'T' || n from generate_series(1, $1) n",

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { openDatabase, roleUrl } from "@/lib/db";
 import { createLimit } from "@/lib/queue/testing";
+import { type Installation, openPool } from "../lib/installation";
 import type { Options } from "../lib/options";
 import type { BenchServer } from "../lib/server";
 import { median, percentile } from "../lib/stats";
@@ -41,7 +41,7 @@ export async function startsUnderSnapshot(server: BenchServer, { jobs }: Options
   from += jobs;
   while (!(await system.isDone())) await delay(100);
   await measure(jobs, "none");
-  await limitNoop(roleUrl(system.adminUrl, server.secret, "platform"));
+  await limitNoop({ adminUrl: system.adminUrl, secret: server.secret });
   await delay(MARKED_MS);
   await measure(jobs, "100 at once");
   await worker.stop();
@@ -50,8 +50,8 @@ export async function startsUnderSnapshot(server: BenchServer, { jobs }: Options
   return lines.join("\n");
 }
 
-async function limitNoop(url: string): Promise<void> {
-  const platform = openDatabase({ prepare: true, url, role: "platform", max: 1, applicationName: "leasehold bench" });
+async function limitNoop(installation: Installation): Promise<void> {
+  const platform = openPool(installation, "platform", { max: 1 });
   await createLimit(platform, { scope: "definition", definition_key: "noop", max_running: 100 });
   await platform.close();
 }

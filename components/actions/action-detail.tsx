@@ -6,7 +6,7 @@ import { BackLink } from "@/components/ui/back-link";
 import { FilterSelect, sameText } from "@/components/ui/forms/select";
 import { Link } from "@/components/ui/link";
 import { FROM_FIRST, Pager } from "@/components/ui/lists/pager";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { ACTION_WORDS, actionOptions, actionResultsOptions } from "@/lib/client/jobs/job-actions";
 import type { JobAction, JobActionResult } from "@/lib/contract";
@@ -34,7 +34,7 @@ export function ActionDetail({ id }: { readonly id: string }) {
       <BackLink href={`/t/${slug}/jobs/actions`}>Bulk actions</BackLink>
       {query.isError && !action ? (
         <div className="panel">
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+          <QueryProblem query={query} />
         </div>
       ) : null}
       {action ? <Loaded action={action} slug={slug} /> : query.isPending ? <Skeleton className="h-24 w-full" /> : null}
@@ -112,7 +112,7 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
           }
         />
       </header>
-      {query.isError && !rows ? <ProblemPanel error={query.error} onRetry={() => query.refetch()} /> : null}
+      {query.isError && !rows ? <QueryProblem query={query} /> : null}
       {rows?.length === 0 ? (
         <p className="px-4 py-6 text-center text-muted text-sm">{isOver ? "None." : "None so far."}</p>
       ) : (

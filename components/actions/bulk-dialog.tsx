@@ -5,7 +5,7 @@ import { useRef, useState } from "react";
 import { FormDialog } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField } from "@/components/ui/forms/input-field";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { formatCount, plural } from "@/lib/client/format";
 import { faultsOf } from "@/lib/client/forms/faults";
 import { instantOf, localInput } from "@/lib/client/forms/local-input";
@@ -74,7 +74,7 @@ export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogPr
       onSubmit={submit}
       onClose={onClose}
     >
-      {preview.isError ? <ProblemPanel error={preview.error} onRetry={() => preview.refetch()} /> : null}
+      {preview.isError ? <QueryProblem query={preview} /> : null}
       {preview.isPending ? <Skeleton className="h-5 w-48" /> : null}
       {preview.data ? <Counted preview={preview.data} done={words.done} /> : null}
       <ActionValue action={action} value={value} faults={faults} onChange={setValue} />

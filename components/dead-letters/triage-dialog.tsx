@@ -7,7 +7,7 @@ import { DialogForm } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { TextAreaField } from "@/components/ui/forms/input-field";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { faultsOf } from "@/lib/client/forms/faults";
@@ -28,13 +28,7 @@ export function TriageDialog({ id, onClose }: { readonly id: string; readonly on
       {query.data ? (
         <Loaded key={query.data.id} letter={query.data} onClose={onClose} />
       ) : (
-        <DialogBody>
-          {query.isError ? (
-            <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-          ) : (
-            <Skeleton className="h-24 w-full" />
-          )}
-        </DialogBody>
+        <DialogBody>{query.isError ? <QueryProblem query={query} /> : <Skeleton className="h-24 w-full" />}</DialogBody>
       )}
     </Dialog>
   );

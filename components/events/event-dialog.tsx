@@ -9,7 +9,7 @@ import { JsonView } from "@/components/ui/json-view";
 import { Link } from "@/components/ui/link";
 import { CopiedCode, FactRow } from "@/components/ui/lists/fact-row";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { isRecord } from "@/lib/client/is-record";
 import { usePollInterval } from "@/lib/client/live/use-live";
@@ -48,7 +48,7 @@ export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
         {event ? (
           <Loaded event={event} />
         ) : query.isError ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+          <QueryProblem query={query} />
         ) : (
           <Skeleton className="h-48 w-full" />
         )}

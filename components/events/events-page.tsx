@@ -13,7 +13,7 @@ import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { type EventDraft, eventKeys, eventsOptions } from "@/lib/client/triggers/events";
-import { LiveIndicator } from "../shell/live-indicator";
+import { PageLiveIndicator } from "../shell/live-indicator";
 import { useReason, useTenant } from "../shell/viewer";
 import { EventDialog } from "./event-dialog";
 import { EventTable } from "./event-table";
@@ -79,9 +79,7 @@ export function EventsPage() {
 function EventsHeader({ noSend, onSend }: { readonly noSend: string | null; readonly onSend: () => void }) {
   return (
     <PageHeader title="Events" about="Published events, the triggers that matched, and the jobs they started.">
-      <span className="hidden lg:block">
-        <LiveIndicator />
-      </span>
+      <PageLiveIndicator />
       <Button variant="primary" reason={noSend} onClick={onSend}>
         <Send aria-hidden className="size-4" />
         Send event

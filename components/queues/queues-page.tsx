@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ShowNewest } from "@/components/ui/lists/show-newest";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { limitsOptions, pausesOptions, queuesOptions } from "@/lib/client/queues";
 import { LimitDialog } from "./limit-dialog";
@@ -77,7 +77,7 @@ function Section<T extends { readonly id: string | number }>({ title, noun, quer
       </div>
       <div className="panel overflow-hidden">
         {query.isError && query.data === undefined ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+          <QueryProblem query={query} />
         ) : query.isPending ? (
           <div className="p-4">
             <Skeleton className="h-4 w-48 max-w-full" />

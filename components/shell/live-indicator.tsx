@@ -40,6 +40,15 @@ export function LiveIndicator() {
   );
 }
 
+/** The indicator in the header of a page. Narrow screens show it in the top bar instead. */
+export function PageLiveIndicator() {
+  return (
+    <span className="hidden lg:block">
+      <LiveIndicator />
+    </span>
+  );
+}
+
 function StateMark({ state }: { readonly state: FeedState }) {
   if (state === "reconnecting" || state === "connecting") {
     return <RefreshCw aria-hidden className="size-3 animate-spin-slow" />;

@@ -7,13 +7,13 @@ import { BackLink } from "@/components/ui/back-link";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { Switch } from "@/components/ui/switch";
 import { isAbsent } from "@/lib/client/http";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { triggerOptions } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
-import { LiveIndicator } from "../shell/live-indicator";
+import { PageLiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
 import { EventTest } from "./event-test/event-test";
 import { Firings } from "./firings";
@@ -37,20 +37,14 @@ export function TriggerDetail({ id }: { readonly id: string }) {
         <p className="min-w-0 flex-1 truncate text-sm text-warn">
           {query.data && query.isError && !absent ? "Could not refresh. The data shown may be out of date." : null}
         </p>
-        <span className="hidden lg:block">
-          <LiveIndicator />
-        </span>
+        <PageLiveIndicator />
       </div>
       {query.data && !absent ? (
         <LoadedTrigger trigger={query.data} />
       ) : query.isError ? (
         <div className="panel">
           <h1 className="sr-only">Trigger</h1>
-          <ProblemPanel
-            error={query.error}
-            onRetry={absent ? undefined : () => query.refetch()}
-            busy={query.isFetching}
-          />
+          <QueryProblem query={query} />
         </div>
       ) : (
         <Skeleton className="h-64 w-full rounded-lg" />

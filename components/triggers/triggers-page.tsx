@@ -4,19 +4,19 @@ import { useQuery } from "@tanstack/react-query";
 import { Plus, SearchX } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
-import { useEffect, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { ListPanel } from "@/components/ui/lists/list-panel";
 import { TotalPager } from "@/components/ui/lists/pager";
 import { PageHeader } from "@/components/ui/page-header";
 import { Empty } from "@/components/ui/states";
+import { useSearchText } from "@/lib/client/forms/use-search-text";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { triggerKeys, triggersOptions } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
-import { LiveIndicator } from "../shell/live-indicator";
+import { PageLiveIndicator } from "../shell/live-indicator";
 import { useReason, useTenant } from "../shell/viewer";
 import { FirstTrigger } from "./first-trigger";
 import { TriggerTable } from "./trigger-table";
@@ -31,7 +31,6 @@ const TABS = [
   ["event", "Event"],
   ["schedule", "Schedule"],
 ] as const;
-const TYPING_PAUSE_MS = 250;
 
 /** The triggers of a tenant: what starts jobs automatically, is it healthy, what fires next? */
 export function TriggersPage() {
@@ -47,9 +46,7 @@ export function TriggersPage() {
   return (
     <div className="flex flex-col gap-4">
       <PageHeader title="Triggers" about="Triggers start jobs on a schedule or for an event.">
-        <span className="hidden lg:block">
-          <LiveIndicator />
-        </span>
+        <PageLiveIndicator />
         <NewTriggerButton />
       </PageHeader>
       <div className="flex flex-wrap items-center gap-2">
@@ -135,12 +132,7 @@ function Nothing({ narrowed, onClear }: { readonly narrowed: boolean; readonly o
 }
 
 function TextFilter({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
-  const [text, setText] = useState(value);
-  useEffect(() => {
-    if (text.trim() === value) return;
-    const timer = setTimeout(() => onChange(text.trim()), TYPING_PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text, value, onChange]);
+  const [text, setText] = useSearchText(value, onChange);
   return (
     <input
       type="search"

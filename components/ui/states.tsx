@@ -2,7 +2,7 @@
 
 import { CircleAlert, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
-import { ApiError } from "@/lib/client/http";
+import { ApiError, isAbsent } from "@/lib/client/http";
 import { Button } from "./button";
 import { cn } from "./cn";
 import { CopyButton } from "./copy-button";
@@ -55,6 +55,16 @@ export function ProblemPanel({ error, onRetry, busy }: ProblemProps) {
       ) : null}
     </div>
   );
+}
+
+interface QueryProblemProps {
+  readonly query: { readonly error: unknown; readonly isFetching: boolean; refetch(): unknown };
+}
+
+/** The error of a failed query, with a button to retry unless the object does not exist. */
+export function QueryProblem({ query }: QueryProblemProps) {
+  const retry = isAbsent(query.error) ? undefined : () => void query.refetch();
+  return <ProblemPanel error={query.error} onRetry={retry} busy={query.isFetching} />;
 }
 
 function RequestId({ id }: { readonly id: string }) {

@@ -9,7 +9,7 @@ import { ListBar } from "@/components/ui/lists/list-bar";
 import { TotalPager } from "@/components/ui/lists/pager";
 import { Plain } from "@/components/ui/plain";
 import { ScrollPre } from "@/components/ui/scroll-pre";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { formatDuration } from "@/lib/client/format";
@@ -64,7 +64,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
           />
         ) : null}
         {query.isError && !page ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+          <QueryProblem query={query} />
         ) : (
           <DeliveryRows rows={rows} enabled={endpoint.is_enabled} narrowed={outcome !== null} />
         )}

@@ -10,7 +10,7 @@ import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { DialogForm } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
@@ -39,7 +39,7 @@ export function EndpointDetail({ id }: { readonly id: string }) {
         </BackLink>
         <div className="panel">
           <h1 className="sr-only">Webhook endpoint</h1>
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+          <QueryProblem query={query} />
         </div>
       </div>
     );

@@ -7,7 +7,7 @@ import { DialogForm } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField } from "@/components/ui/forms/input-field";
 import { ShownOnce } from "@/components/ui/shown-once";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { faultsOf } from "@/lib/client/forms/faults";
 import { remoteDefinitionsOptions, useCreateWorkerKey } from "@/lib/client/worker-keys";
 import type { Definition } from "@/lib/contract";
@@ -41,7 +41,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
       />
     );
   }
-  if (definitions.isError) return <ProblemPanel error={definitions.error} onRetry={() => definitions.refetch()} />;
+  if (definitions.isError) return <QueryProblem query={definitions} />;
   if (definitions.isPending) {
     return (
       <DialogBody>

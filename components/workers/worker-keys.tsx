@@ -8,7 +8,7 @@ import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
 import { type Column, DataTable } from "@/components/ui/lists/data-table";
 import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { Empty, ProblemPanel } from "@/components/ui/states";
+import { Empty, QueryProblem } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/client/clock";
@@ -46,7 +46,7 @@ export function WorkerKeys() {
       </header>
       <div className="panel overflow-hidden">
         {query.isError && !keys ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+          <QueryProblem query={query} />
         ) : keys?.length === 0 ? (
           <Empty icon={KeyRound} title="No keys">
             <p>A worker in any language claims jobs over HTTP with its own key, for the definitions that you choose.</p>

@@ -1,8 +1,54 @@
--- Uploads of artifacts: begin, append chunks, finish. The attempt (p_job, p_lease) must hold its lease. An upload locks
--- its live row FOR KEY SHARE. The end of a lease takes FOR UPDATE or DELETE, which wait for that lock or skip the row.
--- A renewal takes FOR NO KEY UPDATE, which does not wait, so a lease is renewed even while its upload waits for another
--- upload of the tenant or for the disk. The row lock on app.artifact_usage makes the quotas exact under concurrent
--- writers. Start with app.begin_artifact.
+-- Uploads of artifacts: begin, append chunks, finish. The attempt (p_job, p_lease) must hold its lease, which
+-- app.lock_lease checks. The row lock on app.artifact_usage makes the quotas exact under concurrent writers. Start with
+-- app.begin_artifact.
+
+-- Locks the live row of an attempt that holds its lease, and returns the tenant of its job; null if the lease was lost.
+-- The lock is FOR KEY SHARE. The end of a lease takes FOR UPDATE or DELETE, which wait for that lock or skip the row. A
+-- renewal takes FOR NO KEY UPDATE, which does not wait, so a lease is renewed even while its upload waits for another
+-- upload of the tenant or for the disk.
+create or replace function app.lock_lease(p_job uuid, p_lease bigint)
+returns uuid
+language plpgsql
+set search_path = pg_catalog, app
+as $$
+declare
+  v_tenant uuid;
+begin
+  select l.tenant_id
+  into v_tenant
+  from app.live_jobs l
+  where l.job_id = p_job
+    and l.lease_no = p_lease
+    and l.state = 'running'
+  for key share;
+  return v_tenant;
+end
+$$;
+revoke all on function app.lock_lease(uuid, bigint) from public;
+grant execute on function app.lock_lease(uuid, bigint) to leasehold_worker;
+
+-- Locks an artifact that this attempt began, and returns it; a row of nulls if there is none.
+create or replace function app.lock_artifact(p_tenant uuid, p_job uuid, p_lease bigint, p_id uuid)
+returns app.artifacts
+language plpgsql
+set search_path = pg_catalog, app
+as $$
+declare
+  v_artifact app.artifacts;
+begin
+  select a.*
+  into v_artifact
+  from app.artifacts a
+  where a.tenant_id = p_tenant
+    and a.id = p_id
+    and a.job_id = p_job
+    and a.attempt_no = p_lease
+  for update;
+  return v_artifact;
+end
+$$;
+revoke all on function app.lock_artifact(uuid, uuid, bigint, uuid) from public;
+grant execute on function app.lock_artifact(uuid, uuid, bigint, uuid) to leasehold_worker;
 
 -- Begins an artifact. Deletes unfinished artifacts of the same name and of earlier attempts, which can never be
 -- finished. So a retry has the whole quota of its job, even if it writes several artifacts at once or follows a worker
@@ -19,18 +65,10 @@ language plpgsql
 set search_path = pg_catalog, app
 as $$
 declare
-  v_tenant uuid;
-  v_run integer;
+  v_tenant uuid := app.lock_lease(p_job, p_lease);
   v_id uuid;
 begin
-  select l.tenant_id, l.run_no
-  into v_tenant, v_run
-  from app.live_jobs l
-  where l.job_id = p_job
-    and l.lease_no = p_lease
-    and l.state = 'running'
-  for key share;
-  if not found then
+  if v_tenant is null then
     return query select 'lease-lost', null::uuid;
     return;
   end if;
@@ -56,7 +94,9 @@ begin
     return;
   end if;
   insert into app.artifacts (tenant_id, job_id, run_no, attempt_no, name, content_type)
-  values (v_tenant, p_job, v_run, p_lease, p_name, p_type)
+  select v_tenant, p_job, l.run_no, p_lease, p_name, p_type
+  from app.live_jobs l
+  where l.job_id = p_job
   returning id into v_id;
   return query select 'started', v_id;
 end
@@ -83,35 +123,19 @@ language plpgsql
 set search_path = pg_catalog, app
 as $$
 declare
-  v_tenant uuid;
-  v_name text;
-  v_chunks integer;
+  v_tenant uuid := app.lock_lease(p_job, p_lease);
+  v_artifact app.artifacts;
   v_size bigint := octet_length(p_bytes);
   v_used bigint;
 begin
-  select l.tenant_id
-  into v_tenant
-  from app.live_jobs l
-  where l.job_id = p_job
-    and l.lease_no = p_lease
-    and l.state = 'running'
-  for key share;
-  if not found then
+  if v_tenant is null then
     return 'lease-lost';
   end if;
-  select a.name, a.chunks
-  into v_name, v_chunks
-  from app.artifacts a
-  where a.tenant_id = v_tenant
-    and a.id = p_id
-    and a.job_id = p_job
-    and a.attempt_no = p_lease
-    and a.completed_at is null
-  for update;
-  if not found or v_chunks < p_no then
+  v_artifact := app.lock_artifact(v_tenant, p_job, p_lease, p_id);
+  if v_artifact.id is null or v_artifact.completed_at is not null or v_artifact.chunks < p_no then
     return 'gone';
   end if;
-  if v_chunks > p_no then
+  if v_artifact.chunks > p_no then
     return 'stored';
   end if;
   select u.bytes
@@ -129,7 +153,7 @@ begin
       select max(a.size) as bytes
       from app.artifacts a
       where a.job_id = p_job
-        and (a.id = p_id or a.name <> v_name)
+        and (a.id = p_id or a.name <> v_artifact.name)
       group by a.name
     ) n
   ) + v_size > p_job_bytes then
@@ -164,39 +188,23 @@ language plpgsql
 set search_path = pg_catalog, app
 as $$
 declare
-  v_tenant uuid;
-  v_name text;
-  v_done bytea;
+  v_tenant uuid := app.lock_lease(p_job, p_lease);
+  v_artifact app.artifacts;
 begin
-  select l.tenant_id
-  into v_tenant
-  from app.live_jobs l
-  where l.job_id = p_job
-    and l.lease_no = p_lease
-    and l.state = 'running'
-  for key share;
-  if not found then
+  if v_tenant is null then
     return 'lease-lost';
   end if;
-  select a.name, a.sha256
-  into v_name, v_done
-  from app.artifacts a
-  where a.tenant_id = v_tenant
-    and a.id = p_id
-    and a.job_id = p_job
-    and a.attempt_no = p_lease
-    and a.size = p_size
-  for update;
-  if not found then
+  v_artifact := app.lock_artifact(v_tenant, p_job, p_lease, p_id);
+  if v_artifact.id is null or v_artifact.size <> p_size then
     return 'gone';
   end if;
-  if v_done is not null then
-    return case when v_done = p_sha256 then 'stored' else 'gone' end;
+  if v_artifact.sha256 is not null then
+    return case when v_artifact.sha256 = p_sha256 then 'stored' else 'gone' end;
   end if;
   delete from app.artifacts a
   where a.tenant_id = v_tenant
     and a.job_id = p_job
-    and a.name = v_name
+    and a.name = v_artifact.name
     and a.completed_at is not null;
   update app.artifacts a
   set sha256 = p_sha256, completed_at = app.now()

@@ -8,6 +8,7 @@
  * `tenant.ts`.
  */
 
+export { countRows, type RowCount } from "./count-rows";
 export { openDatabase } from "./database";
 export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";

@@ -94,14 +94,26 @@ export const chainFields = {
 
 const MIB = 1024 * 1024;
 
-/** Maximum bytes of artifacts that the database keeps. */
-export const artifactFields = {
+/** Settings of the processes that start attempts: workers, and web for remote workers. */
+export const attemptFields = {
+  ...retryFields,
+  ...chainFields,
+  /** Upper bound of the time limit. */
+  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
+  /** Maximum bytes that the database keeps. */
+  LOG_MAX_BYTES: wholeNumber(0, 1024 * MIB, 10 * MIB),
   ARTIFACT_JOB_MAX_BYTES: wholeNumber(0, 1024 * 1024 * MIB, 64 * MIB),
   ARTIFACT_TENANT_MAX_BYTES: wholeNumber(0, 1024 * 1024 * MIB, 1024 * MIB),
 };
 
-export function artifactQuota(env: { readonly [K in keyof typeof artifactFields]: number }) {
-  return { jobBytes: env.ARTIFACT_JOB_MAX_BYTES, tenantBytes: env.ARTIFACT_TENANT_MAX_BYTES };
+export function attemptSettings(env: z.output<z.ZodObject<typeof attemptFields>>) {
+  return {
+    retry: retrySettings(env),
+    eventMaxDepth: env.EVENT_MAX_DEPTH,
+    maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
+    logMaxBytes: env.LOG_MAX_BYTES,
+    artifactQuota: { jobBytes: env.ARTIFACT_JOB_MAX_BYTES, tenantBytes: env.ARTIFACT_TENANT_MAX_BYTES },
+  };
 }
 
 export const logFields = {
@@ -111,6 +123,19 @@ export const logFields = {
     })
     .default("info"),
   LOG_FORMAT: z.enum(["pretty", "json"], { error: "must be pretty or json" }).default("json"),
+};
+
+/** How long a drain may take. */
+export const shutdownFields = {
+  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
+};
+
+export const listenAddress = z.string().default("127.0.0.1");
+
+/** Where a worker or scheduler answers `/livez` and `/readyz`; port 0 is a free one. */
+export const healthFields = {
+  HEALTH_PORT: wholeNumber(0, 65_535, 0),
+  HOST: listenAddress,
 };
 
 function parseUrl(text: string): URL | null {

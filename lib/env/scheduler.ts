@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { chainFields, folderList, logFields, retryFields, retrySettings, wholeNumber } from "./fields";
+import { chainFields, folderList, healthFields, logFields, retryFields, retrySettings, shutdownFields } from "./fields";
 import { readEnv, type Source } from "./read";
 
 const schema = z.object({
@@ -8,10 +8,9 @@ const schema = z.object({
   ...logFields,
   ...retryFields,
   ...chainFields,
+  ...shutdownFields,
+  ...healthFields,
   PROVIDER_ROOTS: folderList,
-  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
-  HEALTH_PORT: wholeNumber(0, 65_535, 0),
-  HOST: z.string().default("127.0.0.1"),
 });
 
 export type SchedulerEnv = ReturnType<typeof loadSchedulerEnv>;

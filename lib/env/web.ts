@@ -1,16 +1,15 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
 import {
-  artifactFields,
-  artifactQuota,
-  chainFields,
+  attemptFields,
+  attemptSettings,
   folderList,
   hostList,
   httpOrigin,
+  listenAddress,
   logFields,
-  retryFields,
-  retrySettings,
   secretText,
+  shutdownFields,
   wholeNumber,
 } from "./fields";
 import { localOrigin } from "./local-origin.mjs";
@@ -21,10 +20,9 @@ import { webhookFields, webhookPolicy } from "./webhooks";
 const schema = z.object({
   ...databaseFields("web"),
   ...logFields,
-  ...retryFields,
   ...webhookFields,
-  ...chainFields,
-  ...artifactFields,
+  ...attemptFields,
+  ...shutdownFields,
   AUTH_SECRET: secretText,
   DATA_KEY: secretText,
   AUTH_URL: httpOrigin.optional(),
@@ -32,11 +30,8 @@ const schema = z.object({
   TRUSTED_PROXIES: trustedProxies,
   MAX_CONNECTIONS: wholeNumber(10, 1_000_000, 5000),
   PORT: wholeNumber(0, 65_535, 3000),
-  HOST: z.string().default("127.0.0.1"),
+  HOST: listenAddress,
   PROVIDER_ROOTS: folderList,
-  LOG_MAX_BYTES: wholeNumber(0, 1_073_741_824, 10_485_760),
-  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
-  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
 });
 
 export type WebEnv = ReturnType<typeof loadWebEnv>;
@@ -67,14 +62,10 @@ export function loadWebEnv(source?: Source) {
     port: env.PORT,
     host: env.HOST,
     providerRoots: env.PROVIDER_ROOTS,
-    logMaxBytes: env.LOG_MAX_BYTES,
-    maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
     prepare: env.DATABASE_PREPARE,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
-    retry: retrySettings(env),
+    ...attemptSettings(env),
     webhooks: webhookPolicy(env),
-    eventMaxDepth: env.EVENT_MAX_DEPTH,
-    artifactQuota: artifactQuota(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -3,16 +3,15 @@ import path from "node:path";
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
 import {
-  artifactFields,
-  artifactQuota,
-  chainFields,
+  attemptFields,
+  attemptSettings,
   commaList,
   flag,
   folderList,
+  healthFields,
   logFields,
-  retryFields,
-  retrySettings,
   secretText,
+  shutdownFields,
   wholeNumber,
 } from "./fields";
 import { mailFields } from "./mail";
@@ -22,12 +21,12 @@ import { webhookFields, webhookPolicy } from "./webhooks";
 const schema = z.object({
   ...databaseFields("worker"),
   ...logFields,
-  ...retryFields,
   ...webhookFields,
   // Used by the handler that sends e-mail; validated here, so that an invalid setting aborts the start.
   ...mailFields,
-  ...chainFields,
-  ...artifactFields,
+  ...attemptFields,
+  ...shutdownFields,
+  ...healthFields,
   DATA_KEY: secretText,
   LEASEHOLD_HOME: z.string().default(".leasehold"),
   PROVIDER_ROOTS: folderList,
@@ -42,11 +41,6 @@ const schema = z.object({
   WORKER_LABEL: z.string().max(100, { error: "must have at most 100 characters" }).optional(),
   WORKER_MEMORY_LIMIT_MB: wholeNumber(0, 1_048_576, 1024),
   HANDLER_THREAD_MEMORY_MB: wholeNumber(16, 1_048_576, 128),
-  LOG_MAX_BYTES: wholeNumber(0, 1_073_741_824, 10_485_760),
-  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
-  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
-  HEALTH_PORT: wholeNumber(0, 65_535, 0),
-  HOST: z.string().default("127.0.0.1"),
 });
 
 export type WorkerEnv = ReturnType<typeof loadWorkerEnv>;
@@ -71,16 +65,12 @@ export function loadWorkerEnv(source?: Source) {
     label: env.WORKER_LABEL ?? hostname(),
     memoryLimitBytes: env.WORKER_MEMORY_LIMIT_MB * 1024 * 1024,
     threadMemoryMb: env.HANDLER_THREAD_MEMORY_MB,
-    logMaxBytes: env.LOG_MAX_BYTES,
-    maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
     prepare: env.DATABASE_PREPARE,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,
-    retry: retrySettings(env),
+    ...attemptSettings(env),
     webhooks: webhookPolicy(env),
-    eventMaxDepth: env.EVENT_MAX_DEPTH,
-    artifactQuota: artifactQuota(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -1,9 +1,15 @@
-import { and, count, desc, eq, lt } from "drizzle-orm";
+import { and, desc, eq, lt } from "drizzle-orm";
 import { assets } from "@/drizzle/schema";
 import type { Asset } from "@/lib/contract";
-import { columnsOf, type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
-
-const COUNTED = 10_000;
+import {
+  columnsOf,
+  countRows,
+  type Database,
+  ofTenant,
+  type RowCount,
+  type TenantTransaction,
+  withTenant,
+} from "@/lib/db";
 
 export interface AssetFilter {
   readonly providerId?: string;
@@ -16,12 +22,9 @@ export interface AssetPageRequest {
   readonly afterId?: string;
 }
 
-export interface AssetPage {
+export interface AssetPage extends RowCount {
   readonly assets: readonly Asset[];
   readonly hasMore: boolean;
-  /** Exact up to 10,000. */
-  readonly total: number;
-  readonly totalRelation: "eq" | "gte";
 }
 
 const ASSET = columnsOf(
@@ -55,17 +58,9 @@ export async function listAssets(
     .orderBy(desc(assets.id))
     .limit(page.limit + 1)
     .offset(page.offset ?? 0);
-  const counted = db.orm
-    .select({ id: assets.id })
-    .from(assets)
-    .where(ofFilter)
-    .limit(COUNTED + 1)
-    .as("counted");
-  const [{ total } = { total: 0 }] = await db.orm.select({ total: count() }).from(counted);
   return {
     assets: rows.slice(0, page.limit),
     hasMore: rows.length > page.limit,
-    total: Math.min(total, COUNTED),
-    totalRelation: total > COUNTED ? "gte" : "eq",
+    ...(await countRows(db, assets, ofFilter)),
   };
 }

@@ -7,8 +7,8 @@
  */
 
 export { DirectConnection, misfit, type Needs, PAUSED, requireFit } from "./fitness";
-export { type HealthOptions, type HealthServer, startHealthServer } from "./health";
 export { announceReady, type Ready } from "./ready";
 export { sharedCheck } from "./shared-check";
-export { installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
+export { exitIfStartFails, installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
+export { startHealth } from "./start-health";
 export { TZ_VERSION, VERSION } from "./version";

@@ -97,6 +97,22 @@ export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
   };
 }
 
+interface StartOptions {
+  readonly shutdown: Pick<Shutdown, "signal">;
+  readonly log: Pick<Logger, "fatal">;
+  readonly process: string;
+}
+
+/** Logs the error of a failed start and exits with code 1. */
+export function exitIfStartFails(start: Promise<void>, { shutdown, log, process: name }: StartOptions): void {
+  start.catch((error: unknown) => {
+    // A start that is interrupted may fail on closed connections; the drain goes on and ends the process.
+    if (shutdown.signal.aborted) return;
+    log.fatal({ err: error }, error instanceof Error ? error.message : `the ${name} cannot start`);
+    process.exit(1);
+  });
+}
+
 function attempt(hook: () => void, log: Logger): void {
   try {
     hook();

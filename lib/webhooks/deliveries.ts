@@ -1,7 +1,15 @@
-import { and, count, desc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
 import { webhookDeliveries } from "@/drizzle/schema";
 import type { DeliveryError, WebhookDelivery } from "@/lib/contract";
-import { columnsOf, type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
+import {
+  columnsOf,
+  countRows,
+  type Database,
+  ofTenant,
+  type RowCount,
+  type TenantTransaction,
+  withTenant,
+} from "@/lib/db";
 import { headersContext, secretContext } from "./endpoints";
 import type { Sealer } from "./seal";
 import {
@@ -12,8 +20,6 @@ import {
   noteFailureSql,
   noteSuccessSql,
 } from "./webhooks.sql";
-
-const COUNTED = 10_000;
 
 /** An endpoint with its secrets in the clear, for the worker that delivers. Never show it. */
 export interface DeliveryContext {
@@ -160,11 +166,9 @@ const DELIVERY = {
   error_code: sql<WebhookDelivery["error_code"]>`${webhookDeliveries.error_code}`,
 };
 
-export interface DeliveryPage {
+export interface DeliveryPage extends RowCount {
   readonly rows: readonly WebhookDelivery[];
   readonly hasMore: boolean;
-  readonly total: number;
-  readonly totalRelation: "eq" | "gte";
 }
 
 export interface DeliveryQuery {
@@ -194,18 +198,10 @@ export async function listDeliveries(tx: TenantTransaction, query: DeliveryQuery
     .orderBy(desc(id))
     .limit(query.limit + 1)
     .offset(query.offset ?? 0);
-  const counted = tx.orm
-    .select({ id })
-    .from(webhookDeliveries)
-    .where(matches)
-    .limit(COUNTED + 1)
-    .as("counted");
-  const [{ total } = { total: 0 }] = await tx.orm.select({ total: count() }).from(counted);
   return {
     rows: rows.slice(0, query.limit),
     hasMore: rows.length > query.limit,
-    total: Math.min(total, COUNTED),
-    totalRelation: total > COUNTED ? "gte" : "eq",
+    ...(await countRows(tx, webhookDeliveries, matches)),
   };
 }
 

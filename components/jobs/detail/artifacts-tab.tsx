@@ -8,7 +8,7 @@ import { cn } from "@/components/ui/cn";
 import { CopyButton } from "@/components/ui/copy-button";
 import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Empty, QueryProblem, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";
 import { artifactsOptions, artifactUrl } from "@/lib/client/jobs/jobs";
@@ -33,7 +33,7 @@ export function ArtifactsTab({ job }: { readonly job: Job }) {
   if (!query.data) {
     return (
       <div className="panel">
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        <QueryProblem query={query} />
       </div>
     );
   }

@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Empty, QueryProblem, Skeleton } from "@/components/ui/states";
 import { Elapsed, Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";
 import { formatBytes, formatDuration } from "@/lib/client/format";
@@ -35,7 +35,7 @@ export function AttemptsTab({ query, job }: AttemptsTabProps) {
   if (!rows) {
     return (
       <div className="panel">
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        <QueryProblem query={query} />
       </div>
     );
   }

@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button";
 import { Link } from "@/components/ui/link";
 import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel } from "@/components/ui/states";
+import { QueryProblem } from "@/components/ui/states";
 import { dependenciesOptions, jobKeys } from "@/lib/client/jobs/jobs";
 import { usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
@@ -49,7 +49,7 @@ export function DependenciesPanel({ job, position }: { readonly job: Job; readon
     if (position === "bottom") return null;
     return (
       <div className="panel">
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        <QueryProblem query={query} />
       </div>
     );
   }

@@ -10,9 +10,8 @@ import { useQuery } from "@tanstack/react-query";
 import { parseAsStringLiteral, useQueryState } from "nuqs";
 import { BackLink } from "@/components/ui/back-link";
 import { CopyButton } from "@/components/ui/copy-button";
-import { ProblemPanel } from "@/components/ui/states";
+import { QueryProblem } from "@/components/ui/states";
 import { useShortcuts } from "@/components/ui/use-shortcuts";
-import { isAbsent } from "@/lib/client/http";
 import { jobKeys, jobOptions } from "@/lib/client/jobs/jobs";
 import { useLive, usePollInterval } from "@/lib/client/live/use-live";
 import { useRefresh } from "@/lib/client/live/use-refresh";
@@ -20,7 +19,7 @@ import { useFirst } from "@/lib/client/use-first";
 import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { ChainPanel } from "../../chain/chain-panel";
-import { LiveIndicator } from "../../shell/live-indicator";
+import { PageLiveIndicator } from "../../shell/live-indicator";
 import { useTenant } from "../../shell/viewer";
 import { useJobActions } from "../job-actions";
 import { hasSourcePage, JobSourceLine } from "../job-source";
@@ -42,17 +41,12 @@ export function JobDetail({ id }: { readonly id: string }) {
   useRefresh(jobKeys.one(slug, id), (change) => change.id === id);
   if (query.data) return <LoadedJob job={query.data} failed={query.isError} />;
   if (query.isPending) return <JobSkeleton />;
-  const absent = isAbsent(query.error);
   return (
     <div className="flex flex-col gap-4">
       <BackLink href={`/t/${slug}/jobs`}>Jobs</BackLink>
       <div className="panel">
         <h1 className="sr-only">Job</h1>
-        <ProblemPanel
-          error={query.error}
-          onRetry={absent ? undefined : () => query.refetch()}
-          busy={query.isFetching}
-        />
+        <QueryProblem query={query} />
       </div>
     </div>
   );
@@ -110,9 +104,7 @@ function TopLine({ retriedBy, failed }: { readonly retriedBy: string | null; rea
       <p className="min-w-0 flex-1 truncate text-sm text-warn">
         {failed ? "Could not refresh. The data shown may be out of date." : null}
       </p>
-      <span className="hidden lg:block">
-        <LiveIndicator />
-      </span>
+      <PageLiveIndicator />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Plain } from "@/components/ui/plain";
-import { ProblemPanel } from "@/components/ui/states";
+import { QueryProblem } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";
 import { stepsOptions } from "@/lib/client/jobs/jobs";
@@ -25,7 +25,7 @@ export function StepsPanel({ job }: { readonly job: Job }) {
   if (query.isError && !query.data) {
     return (
       <div className="panel lg:col-span-2">
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        <QueryProblem query={query} />
       </div>
     );
   }

@@ -1,10 +1,11 @@
 "use client";
 
 import { ChevronDown, Search } from "lucide-react";
-import { type RefObject, useEffect, useState } from "react";
+import type { RefObject } from "react";
 import { Button } from "@/components/ui/button";
 import { FilterSelect, sameText } from "@/components/ui/forms/select";
 import { Menu, MenuCheck } from "@/components/ui/menu";
+import { useSearchText } from "@/lib/client/forms/use-search-text";
 import { isFiltered, type JobFilters, type SetFilters } from "@/lib/client/jobs/job-filters";
 import { JOB_SOURCES, JOB_STATUSES } from "@/lib/queue/states";
 import { STATUS_LOOKS } from "../status";
@@ -18,8 +19,6 @@ interface FilterBarProps {
   readonly queues: readonly string[];
   readonly searchRef: RefObject<HTMLInputElement | null>;
 }
-
-const TYPING_PAUSE_MS = 250;
 
 /** The filters of the list, all stored in the address. */
 export function FilterBar({ filters, onChange, definitions, queues, searchRef }: FilterBarProps) {
@@ -59,17 +58,7 @@ function TextFilter({
   readonly onChange: SetFilters;
   readonly inputRef: RefObject<HTMLInputElement | null>;
 }) {
-  const [text, setText] = useState(value);
-  const [known, setKnown] = useState(value);
-  if (value !== known) {
-    setKnown(value);
-    setText(value);
-  }
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => onChange({ q: text.trim() || null }, { history: "replace" }), TYPING_PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text, value, onChange]);
+  const [text, setText] = useSearchText(value, (q) => onChange({ q: q || null }, { history: "replace" }));
   return (
     <div className="relative w-full sm:w-64">
       <Search

@@ -25,7 +25,7 @@ import { useLive } from "@/lib/client/live/use-live";
 import type { BulkAction } from "@/lib/contract";
 import { ActionProgress } from "../../actions/action-progress";
 import { BulkDialog } from "../../actions/bulk-dialog";
-import { LiveIndicator } from "../../shell/live-indicator";
+import { PageLiveIndicator } from "../../shell/live-indicator";
 import { useReason, useTenant } from "../../shell/viewer";
 import { useJobActions } from "../job-actions";
 import { NewJobDialog } from "../new/new-job-dialog";
@@ -102,9 +102,7 @@ function JobsHeader({ noCreate, onCreate }: { readonly noCreate: string | null; 
     <header className="flex flex-wrap items-center gap-3">
       <h1 className="font-semibold text-xl tracking-tight">Jobs</h1>
       <span className="flex-1" />
-      <span className="hidden lg:block">
-        <LiveIndicator />
-      </span>
+      <PageLiveIndicator />
       <Button variant="primary" reason={noCreate} onClick={onCreate}>
         <Plus aria-hidden className="size-4" />
         New job

@@ -8,7 +8,7 @@ import { DialogForm } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { TextAreaField } from "@/components/ui/forms/input-field";
 import { Select, sameText } from "@/components/ui/forms/select";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/jobs/definitions";
 import type { Definition, EnqueueAnswer } from "@/lib/contract";
@@ -30,7 +30,7 @@ function NewJob({ onClose }: { readonly onClose: () => void }) {
   const tenant = useTenant();
   const definitions = useQuery(definitionsOptions(tenant.slug));
   const active = definitions.data?.data.filter((definition) => definition.is_active) ?? [];
-  if (definitions.isError) return <ProblemPanel error={definitions.error} onRetry={() => definitions.refetch()} />;
+  if (definitions.isError) return <QueryProblem query={definitions} />;
   if (definitions.isPending) return <FormSkeleton />;
   if (active.length === 0) {
     return (

@@ -9,7 +9,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { BackLink } from "@/components/ui/back-link";
-import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { BLANK_TRIGGER, type TriggerFields, triggerFieldsOf } from "@/lib/client/triggers/trigger-form";
 import { triggerOptions } from "@/lib/client/triggers/triggers";
 import { useTenant } from "../../shell/viewer";
@@ -64,7 +64,7 @@ export function TriggerFormPage({ tenantZone, id, mode, template }: TriggerFormP
         />
       ) : query.isError && !query.data ? (
         <div className="panel">
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+          <QueryProblem query={query} />
         </div>
       ) : query.data && query.isFetchedAfterMount ? (
         <TriggerFormView

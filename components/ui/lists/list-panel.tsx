@@ -1,7 +1,7 @@
 "use client";
 
 import type { ReactNode } from "react";
-import { ProblemPanel } from "../states";
+import { QueryProblem } from "../states";
 import { ListBar } from "./list-bar";
 
 interface ListQuery {
@@ -54,13 +54,7 @@ export function ListPanel(props: ListPanelProps) {
     <section aria-label={label} className="panel overflow-clip">
       {head}
       {head ? <div className="border-line border-t">{strip}</div> : strip}
-      {query.isError && !read ? (
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-      ) : rows?.length === 0 ? (
-        empty
-      ) : (
-        children
-      )}
+      {query.isError && !read ? <QueryProblem query={query} /> : rows?.length === 0 ? empty : children}
       {footer}
     </section>
   );
