@@ -39,6 +39,23 @@ test("a slow action continues in smaller chunks, and another tenant's action has
   expect(await stateCounts(slow.scope)).toEqual([{ state: "paused", n: 400 }]);
 });
 
+test("a tenant waits until another tenant's bulk actions took as much time as its own", async () => {
+  const [slow, quick] = [await member(), await member()];
+  await many(slow.scope, 100);
+  await many(quick.scope, 1);
+  await slowDown(slow.scope, 15);
+  const accept = ({ scope }: typeof slow, action: "pause" | "resume") =>
+    acceptBulkAction(make.web, scope, { action, target: { filter: {} } });
+  await accept(slow, "pause");
+  const { id: second } = await accept(slow, "resume");
+  const actions = [await accept(quick, "pause"), await accept(quick, "resume"), await accept(quick, "pause")];
+  const turn = bulkTurn();
+  for (let n = 0; n < 4; n += 1) await turn(surroundings);
+  for (const { id } of actions)
+    expect(await getBulkAction(make.web, quick.scope, id)).toMatchObject({ status: "done", done: 1 });
+  expect(await getBulkAction(make.web, slow.scope, second)).toMatchObject({ status: "queued" });
+});
+
 test("a bulk action that keeps its connection does not delay events", async () => {
   const url = database.urlFor("web");
   const web = openDatabase({ prepare: true, url, role: "web", max: WEB_POOL, applicationName: "test" });

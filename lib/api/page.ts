@@ -4,11 +4,12 @@ import { loginPath } from "@/lib/auth/login-path";
 import { getPrincipal, type Principal } from "@/lib/auth/principal";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
 import { BACKGROUND_HEADER } from "@/lib/contract/background";
-import { type Database, inLine } from "@/lib/db";
+import { type Database, inLine, runInLine } from "@/lib/db";
 import type { TenantScope } from "@/lib/queue/types";
 import { platformPermissions } from "@/lib/tenancy/permissions";
 import { enterableTenants, type TenantMembership } from "@/lib/tenancy/resolve";
 import { actorOf, requireTenant } from "./authorize";
+import { ownerLine, senderLine } from "./caller-line";
 import { toHttpProblem } from "./http/errors";
 import { CLIENT_IP_HEADER, type RequestInfo, usableRequestId } from "./http/request-info";
 import { type ApiRuntime, getRuntime } from "./runtime";
@@ -72,9 +73,12 @@ export async function currentViewer(): Promise<Viewer | null> {
   // A prefetched page was not opened by the user.
   if (sent.has("next-router-prefetch") || sent.get("sec-purpose")?.startsWith("prefetch"))
     cookieOnly.set(BACKGROUND_HEADER, "1");
-  const principal = await getPrincipal(cookieOnly, { db: runtime.auth, origin: runtime.config.origin });
+  const { origin } = runtime.config;
+  const sender = senderLine(cookieOnly, { ip: sent.get(CLIENT_IP_HEADER), origin });
+  const principal = await runInLine(sender.name, () => getPrincipal(cookieOnly, { db: runtime.auth, origin }));
   if (!principal) return null;
-  const tenants = await enterableTenants(runtime.auth, principal);
+  sender.belongsTo(principal);
+  const tenants = await runInLine(ownerLine(principal), () => enterableTenants(runtime.auth, principal));
   return { principal, tenants, platformPermissions: platformPermissions(principal) };
 }
 
@@ -89,7 +93,7 @@ async function membershipOrNotFound(
   permission: TenantPermission,
 ): Promise<TenantMembership> {
   try {
-    return await requireTenant(runtime, caller, [permission]);
+    return await runInLine(ownerLine(caller.principal), () => requireTenant(runtime, caller, [permission]));
   } catch (error) {
     const problem = toHttpProblem(error);
     if (problem && problem.status >= 400 && problem.status < 500) notFound();

@@ -90,6 +90,16 @@ describe("additional rights that a body requires", () => {
     expect(await post(writes, "/api/v1/jobs", waits({ type: "conditional", condition }))).toBe(403);
     expect(await post(writes, "/api/v1/jobs/bulk", { jobs: [waits({ type: "data", as: "a" })] })).toBe(403);
     expect(await post(writes, "/api/v1/jobs", waits({}))).toBe(201);
+    const byRef = (edge: object, key?: string) => ({
+      jobs: [
+        { ref: "x", definition_key: "plain", ...(key === undefined ? {} : { dedupe_key: key }) },
+        { definition_key: "plain", depends_on: [{ ref: "x", ...edge }] },
+      ],
+    });
+    for (const edge of [{ type: "conditional", condition }, { type: "data" }])
+      expect(await post(writes, "/api/v1/jobs/bulk", byRef(edge, "invoice"))).toBe(403);
+    expect(await post(writes, "/api/v1/jobs/bulk", byRef({}, "invoice"))).toBe(201);
+    expect(await post(writes, "/api/v1/jobs/bulk", byRef({ type: "data" }))).toBe(201);
     const takes = { definition_key: "plain", dedupe_key: "k", dedupe: { on_conflict: "replace_payload" } };
     expect(await post(creates, "/api/v1/jobs", takes)).toBe(403);
     expect(await post(writes, "/api/v1/jobs", takes)).toBe(201);

@@ -14,7 +14,6 @@ import type { Principal } from "@/lib/auth/principal";
 import { LIMITS, type Permission, type PlatformPermission, type TenantPermission } from "@/lib/contract";
 import { isShownWhole } from "@/lib/contract/shown";
 import { type Database, runInLine, type TenantTransaction, withTenant } from "@/lib/db";
-import type { QueueError } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import { platformPermissions } from "@/lib/tenancy/permissions";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
@@ -29,6 +28,8 @@ import {
   requirePrincipal,
   requireTenant,
 } from "./authorize";
+import { barredIn, missingFor } from "./barred";
+import { ownerLine, senderLine } from "./caller-line";
 import { cutInTurns } from "./http/cut-in-turns";
 import { parseBody, parseListBody, parseParams, parseQuery, readJson } from "./http/input";
 import { HttpProblem } from "./http/problem";
@@ -134,17 +135,19 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const { runtime, principal, info, actor } = common;
     const named = request.headers.get("x-tenant-id");
     const rule = ruleFor(spec.permission, request, info);
-    const needed = [spec.permission, ...(rule.also ?? [])];
-    const membership = await requireTenant(runtime, { principal, info, named }, needed);
-    const tenantId = membership.tenant.id;
-    const input = await readInput(spec, request, { info, context });
+    const required = [spec.permission, ...(rule.also ?? [])];
+    const membership = await runInLine(ownerLine(principal), () =>
+      requireTenant(runtime, { principal, info, named }, required),
+    );
     const visitor = { principal, info, membership };
-    await requirePermissions(runtime, visitor, requireListed(rule, spec.sometimes?.(input.body)));
     const held = new Set<Permission>(membership.permissions);
+    const tenantId = membership.tenant.id;
     const scope = { tenantId, actor, ...barredIn(held) };
-    const run = async (db: Database | TenantTransaction) =>
-      toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, membership }), held);
     const answer = async (): Promise<Response> => {
+      const input = await readInput(spec, request, { info, context });
+      await requirePermissions(runtime, visitor, requireListed(rule, spec.sometimes?.(input.body)));
+      const run = async (db: Database | TenantTransaction) =>
+        toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, membership }), held);
       const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
       const prepare = async () => spec.prepare?.({ ...common, ...input, scope });
       if (key === null) {
@@ -173,7 +176,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     const { runtime, info } = common;
     await requirePlatform(runtime, common, spec.permission);
     if (spec.sessionOnly && common.principal.kind !== "user") throw new HttpProblem("session-required");
-    const input = await readInput(spec, request, { info, context });
+    const input = await runInLine(ownerLine(common.principal), () => readInput(spec, request, { info, context }));
     const held = new Set<Permission>(platformPermissions(common.principal));
     const run = async (db: Database) => toAnswer(spec, await spec.handler({ ...common, ...input, db }), held);
     const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
@@ -191,8 +194,10 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
 export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
     const common = await identify(request);
-    const { body } = await readInput(spec, request, { info: common.info, context });
-    return send(await toAnswer(spec, await spec.handler({ ...common, body })), common.info);
+    return runInLine(ownerLine(common.principal), async () => {
+      const { body } = await readInput(spec, request, { info: common.info, context });
+      return send(await toAnswer(spec, await spec.handler({ ...common, body })), common.info);
+    });
   };
   return guarded(serve, { ...spec, access: "signed-in" });
 }
@@ -212,7 +217,9 @@ export async function authenticate(request: RequestHead): Promise<Common> {
   const runtime = getRuntime();
   const info = requestInfo(request);
   await refuseKeyInUrl(runtime, info);
-  const principal = await requirePrincipal(runtime, request, info);
+  const sender = senderLine(request.headers, { ip: info.ip, origin: runtime.config.origin });
+  const principal = await runInLine(sender.name, () => requirePrincipal(runtime, request, info));
+  sender.belongsTo(principal);
   return { runtime, info, principal, actor: actorOf(principal, info) };
 }
 
@@ -248,24 +255,6 @@ function requireListed(
   for (const one of asked) if (!sometimes.includes(one)) throw new Error(`the table of routes does not list ${one}`);
   return asked;
 }
-
-/**
- * Webhook jobs are signed in the tenant's name, so starting one needs `webhooks:write`. Triggers on `job.*` events read
- * what jobs returned, so saving one needs `jobs:read`.
- */
-const barredIn = (held: ReadonlySet<Permission>): Pick<TenantScope, "barredExecutors" | "barredFromJobEvents"> => ({
-  ...(held.has("webhooks:write") ? {} : { barredExecutors: ["webhook"] }),
-  ...(held.has("jobs:read") ? {} : { barredFromJobEvents: true }),
-});
-
-const NEEDED: Partial<Record<QueueError["code"], TenantPermission>> = {
-  "executor-barred": "webhooks:write",
-  "job-events-barred": "jobs:read",
-};
-
-/** Returns the permission for want of which the queue refused a request. Matched by name: see toHttpProblem. */
-const missingFor = (error: unknown): TenantPermission | undefined =>
-  error instanceof Error && error.name === "QueueError" ? NEEDED[(error as QueueError).code] : undefined;
 
 async function toAnswer<P, Q, B, R>(
   spec: RouteSpec<P, Q, B, R>,

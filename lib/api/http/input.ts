@@ -11,6 +11,9 @@ const MAX_ERRORS = 20;
 const MAX_KEY_IN_TEXT = 100;
 // Shorter than the deadline of a route, so a slow client gets `body-too-slow` and not `unavailable`.
 const BODY_WITHIN_MS = 3500;
+/** Characters of a body, and entries of its list, whose checks are long work from the start. */
+const LONG_TEXT = 32_768;
+const LONG_LIST = 50;
 
 /** Converts the first of zod's issues to pointers and texts. Never quotes a value from the request. */
 export function toProblemErrors(error: z.ZodError, within: readonly (string | number)[] = []): ProblemError[] {
@@ -71,6 +74,7 @@ export async function readJson(
   const turns = new Turns();
   const pause = () => turns.next();
   try {
+    if (text.length > LONG_TEXT) await turns.begin();
     const errors = await scanJsonInTurns(text, pause, maxNodes);
     await pause();
     const value = parsed(text, errors);
@@ -100,6 +104,7 @@ export async function readCapturedJson(request: Request, report: ReportChange): 
   const text = await readText(request, LIMITS.bodyBytes);
   try {
     const turns = new Turns();
+    if (text.length > LONG_TEXT) await turns.begin();
     return text === "" ? {} : await parseCapturedInTurns(text, report, () => turns.next());
   } catch {
     throw new HttpProblem("malformed-json", { detail: "The body is not valid JSON." });
@@ -195,6 +200,7 @@ export async function parseListBody<T>(schema: z.ZodType<T>, value: unknown, fie
   const body = parseBody(z.strictObject({ ...shape, [field]: unchecked }), value);
   const entries = body[field] as unknown[];
   const turns = new Turns();
+  if (entries.length > LONG_LIST) await turns.begin();
   const errors: ProblemError[] = [];
   for (const [at, entry] of entries.entries()) {
     const result = list.element.safeParse(entry, { error: wordsOf });

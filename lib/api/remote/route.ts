@@ -47,7 +47,7 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
     const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, (await context.params) ?? {});
     parseQuery(NOTHING, info.search);
     const changes: string[] = [];
-    const sent = await readCapturedJson(request, (change) => changes.push(change));
+    const sent = await runInLine(key.id, () => readCapturedJson(request, (change) => changes.push(change)));
     const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);
     const own: WorkerContext<P, B> = {
       params,

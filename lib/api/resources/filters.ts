@@ -8,6 +8,7 @@
 import type * as z from "zod";
 import {
   type createJob,
+  type createJobs,
   type JobListQuery,
   LIMITS,
   type LogQuery,
@@ -56,11 +57,17 @@ export function newJob(body: z.output<typeof createJob> & { readonly ref?: strin
 
 /**
  * Returns the permissions that a new job needs besides `jobs:create`: `jobs:read` if it takes in or depends on the
- * result of an existing job, `jobs:update` if it may change the job that holds its dedupe key.
+ * result of a job that may exist already, `jobs:update` if it may change the job that holds its dedupe key.
  */
-export function permissionsForNewJob({ depends_on = [], dedupe }: z.output<typeof createJob>): TenantPermission[] {
-  const reads = depends_on.some((edge) => edge.job_id !== undefined && readsResult(edge));
-  const changes = dedupe !== undefined && dedupe.on_conflict !== "return";
+export const permissionsForNewJob = (job: z.output<typeof createJob>): TenantPermission[] =>
+  permissionsForNewJobs([job]);
+
+/** Like `permissionsForNewJob`. An item with a dedupe key may stand for an existing job, so its `ref` does too. */
+export function permissionsForNewJobs(jobs: z.output<typeof createJobs>["jobs"]): TenantPermission[] {
+  const keyed = new Set(jobs.flatMap(({ ref, dedupe_key }) => (dedupe_key === undefined ? [] : (ref ?? []))));
+  const mayExist = ({ job_id, ref }: NewDependency) => job_id !== undefined || (ref !== undefined && keyed.has(ref));
+  const reads = jobs.some(({ depends_on }) => depends_on?.some((edge) => mayExist(edge) && readsResult(edge)));
+  const changes = jobs.some(({ dedupe }) => dedupe !== undefined && dedupe.on_conflict !== "return");
   return [...(reads ? (["jobs:read"] as const) : []), ...(changes ? (["jobs:update"] as const) : [])];
 }
 

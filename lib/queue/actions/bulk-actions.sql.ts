@@ -75,15 +75,15 @@ export const anyOpenActionSql = statement(
 );
 
 /**
- * Selects the next action: of the tenant whose last turn is longest ago, the action that waited longest. Writes the
- * leader's term ($1) on the action, so that no earlier leader can work on it. An action whose turns failed $2 times in
- * a row is stopped.
+ * Selects the next action: of the tenants with the least time ahead ($4, by tenant $3; 0 if absent), the one whose last
+ * turn is longest ago, and of this tenant the action that waited longest. Writes the leader's term ($1) on the action,
+ * so that no earlier leader can work on it. An action whose turns failed $2 times in a row is stopped.
  */
 export const takeBulkActionSql = statement(
   "take_bulk_action",
   `with next as (
      select b.id from app.bulk_actions b where b.finished_at is null
-     order by (select max(x.taken_at) from app.bulk_actions x where x.tenant_id = b.tenant_id) nulls first,
+     order by coalesce(($4::float8[])[array_position($3::uuid[], b.tenant_id)], 0), (select max(x.taken_at) from app.bulk_actions x where x.tenant_id = b.tenant_id) nulls first,
        coalesce(b.taken_at, b.created_at), b.id limit 1 for update skip locked
    )
    update app.bulk_actions b set term = $1, taken_at = app.now(), tries = b.tries + 1,

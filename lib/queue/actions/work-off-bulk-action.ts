@@ -36,10 +36,19 @@ export const hasOpenActions = async (db: Runner): Promise<boolean> =>
 /**
  * Selects the next action for the leader of this term; null if there is none, or if it was just stopped after too many
  * failures. Tenants take turns chunk by chunk, and so do the actions of one tenant, so neither a big action nor many
- * actions delay those of another tenant.
+ * actions delay those of another tenant. Tenants that are `ahead` by some time wait for those that are ahead by less.
  */
-export async function takeBulkAction(db: Runner, term: number): Promise<TakenAction | null> {
-  const [row] = await db.run<{ id: string; tenant_id: string; status: string }>(takeBulkActionSql, [term, MAX_TRIES]);
+export async function takeBulkAction(
+  db: Runner,
+  term: number,
+  ahead: ReadonlyMap<string, number> = new Map(),
+): Promise<TakenAction | null> {
+  const [row] = await db.run<{ id: string; tenant_id: string; status: string }>(takeBulkActionSql, [
+    term,
+    MAX_TRIES,
+    [...ahead.keys()],
+    [...ahead.values()],
+  ]);
   return row && row.status !== "stopped" ? { id: row.id, tenantId: row.tenant_id, term } : null;
 }
 
@@ -64,7 +73,7 @@ interface ActionRow {
  * Processes one chunk of an action. Its results and the new position commit with it, so a crash loses and repeats
  * nothing. Does nothing if another term has taken the action. The actor's rights are checked first, in this
  * transaction, because an action must not outlive them. `db` is the web role's pool, so a chunk sees and may do what a
- * request of this tenant could.
+ * request of this tenant could. Returns how many milliseconds the changes took.
  * @throws DatabaseError timeout if a statement on `limit` jobs takes longer than two seconds; the chunk is undone
  */
 export function workOffChunk(
@@ -72,21 +81,24 @@ export function workOffChunk(
   taken: TakenAction,
   mayAct: MayAct,
   { limit = BULK_CHUNK }: { readonly limit?: number } = {},
-): Promise<void> {
+): Promise<number> {
   return withTenant(db, taken.tenantId, async (tx) => {
     const key = [taken.tenantId, taken.id];
     const [row] = await tx.run<ActionRow>(lockBulkActionSql, [...key, taken.term]);
-    if (!row) return;
+    if (!row) return 0;
     const actor: Actor = {
       kind: row.actor_kind,
       id: row.actor_id,
       userId: row.user_id,
       ...(row.request_id === null ? {} : { requestId: row.request_id }),
     };
-    if (row.abort_requested) return void (await tx.run(endBulkActionSql, [...key, "aborted", null]));
-    if (!(await mayAct(tx, row.action, actor)))
-      return void (await tx.run(endBulkActionSql, [...key, "stopped", "rights-lost"]));
-    await doChunk(tx, { tenantId: taken.tenantId, actor }, { id: taken.id, row, limit });
+    const end = async (status: string, reason: string | null) => {
+      await tx.run(endBulkActionSql, [...key, status, reason]);
+      return 0;
+    };
+    if (row.abort_requested) return end("aborted", null);
+    if (!(await mayAct(tx, row.action, actor))) return end("stopped", "rights-lost");
+    return doChunk(tx, { tenantId: taken.tenantId, actor }, { id: taken.id, row, limit });
   });
 }
 
@@ -104,9 +116,10 @@ interface Chunk {
   readonly maySetAside: boolean;
 }
 
-async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Progress): Promise<void> {
+async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Progress): Promise<number> {
   const { id, row } = progress;
   const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, progress);
+  const began = performance.now();
   await tx.run(boundChunkSql);
   const chosen = { jobIds: ids, reason: `bulk action ${id}` };
   const all = ids.length === 0 ? [] : await applyToChosen(tx, scope, row, chosen);
@@ -125,6 +138,7 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
     failed,
     all.filter(isBlocked).map((result) => result.jobId),
   ]);
+  return performance.now() - began;
 }
 
 // The walk from the newest job to the oldest meets a child before its parent. Jobs blocked by a parent are therefore

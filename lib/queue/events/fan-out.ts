@@ -120,6 +120,7 @@ async function withinBounds(
   const began = process.cpuUsage();
   const sum = { firings: 0, characters: 0, noteBytes: 0, work: 0 };
   for (const event of events) {
+    await turns.next();
     const listeners = listenersOf(event);
     sum.work += planWork(event, listeners);
     if (sum.work > WORK_MAX && (mayDefer || plans.length > 0)) break;

@@ -49,6 +49,8 @@ export interface PlanLimits {
 
 /** Returns the most work that an event can be for these triggers, in the unit of `matchWork`. */
 export function planWork(event: OccurredEvent, listeners: readonly Listener[]): number {
+  // Writing the data takes time, so an event without triggers is not written.
+  if (listeners.length === 0) return 0;
   const characters = JSON.stringify(event.data ?? null).length;
   return listeners.reduce(
     (sum, { understood }) => sum + ("listener" in understood ? matchWork(understood.listener, characters) : 1),

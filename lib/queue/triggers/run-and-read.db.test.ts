@@ -83,22 +83,31 @@ test("firings are kept for 90 days", async () => {
   expect(left?.firings).toHaveLength(1);
 });
 
-test("deleted triggers are kept for 90 days, others forever", async () => {
-  const [gone, late, stays] = [await make(), await make(), await make()];
-  for (const { id: triggerId } of [gone, late]) await deleteTrigger(factory.web, scope, { triggerId, expected: null });
+test("deleted triggers are kept for 90 days and until their firings are pruned, others forever", async () => {
+  const [gone, late, fired, stays] = [await make(), await make(), await make(), await make()];
+  for (const { id: triggerId } of [gone, late, fired])
+    await deleteTrigger(factory.web, scope, { triggerId, expected: null });
   for (const [{ id }, days] of [
     [gone, 91],
     [late, 89],
+    [fired, 91],
   ] as const)
     await database.query(
       "update app.job_triggers set deleted_at = app.now() - make_interval(days => $2) where id = $1",
       [id, days],
     );
+  await database.query(
+    `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, event_id, outcome, reason)
+     values ($1, $2, 'event', now(), app.new_id(), 'failed', 'payload')`,
+    [scope.tenantId, fired.id],
+  );
   expect(await deleteExpired(factory.scheduler)).toBe(1);
   const left = await database.query("select id from app.job_triggers where id = any ($1)", [
-    [gone, late, stays].map(({ id }) => id),
+    [gone, late, fired, stays].map(({ id }) => id),
   ]);
-  expect(left.map(({ id }) => id).sort()).toEqual([late.id, stays.id].sort());
+  expect(left.map(({ id }) => id).sort()).toEqual([late.id, fired.id, stays.id].sort());
+  await database.query("delete from app.trigger_firings where trigger_id = $1", [fired.id]);
+  expect(await deleteExpired(factory.scheduler)).toBe(1);
 });
 
 test("another tenant's trigger is not found by any action", async () => {

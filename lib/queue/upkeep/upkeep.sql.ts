@@ -64,12 +64,16 @@ export const deleteOldFiringsSql = statement(
      order by id limit $1 for update skip locked)) returning 1`,
 );
 
-/** Triggers that were deleted 90 days ago, which is as long as firings are kept. */
+/**
+ * Triggers that were deleted 90 days ago, which is as long as firings are kept. A trigger waits until its firings are
+ * pruned, because otherwise its own deletion would delete all of them at once.
+ */
 export const deleteOldTriggersSql = statement(
   "delete_old_triggers",
   `delete from app.job_triggers where id = any (array(
-     select id from app.job_triggers where deleted_at < app.now() - interval '90 days'
-     order by deleted_at limit $1 for update skip locked)) returning 1`,
+     select t.id from app.job_triggers t where t.deleted_at < app.now() - interval '90 days' and not exists (
+       select 1 from app.trigger_firings f where f.tenant_id = t.tenant_id and f.trigger_id = t.id)
+     order by t.deleted_at limit $1 for update of t skip locked)) returning 1`,
 );
 
 /** Keys whose job has ended and whose window has passed. Skips keys that are locked. */

@@ -1,7 +1,7 @@
 import { requireParents } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
 import { chainDepthOfJob } from "@/lib/api/resources/chain";
-import { newJob, permissionsForNewJob } from "@/lib/api/resources/filters";
+import { newJob, permissionsForNewJobs } from "@/lib/api/resources/filters";
 import { enqueuedAnswer } from "@/lib/api/resources/jobs";
 import { tenantRoute } from "@/lib/api/route";
 import { acceptedJobs, createJobs, LIMITS } from "@/lib/contract";
@@ -18,7 +18,7 @@ export const POST = tenantRoute({
   response: acceptedJobs,
   status: 201,
   chained: true,
-  sometimes: ({ jobs }) => jobs.flatMap(permissionsForNewJob),
+  sometimes: ({ jobs }) => permissionsForNewJobs(jobs),
   handler: async ({ db, scope, body, info, runtime }) => {
     const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     await requireParents(body.jobs, (ids) => knownJobs(db, scope, ids));
