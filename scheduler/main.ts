@@ -19,10 +19,10 @@ import {
   type Needs,
   requireFit,
   type Shutdown,
-  startHealthServer,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
+import { startHealthServer } from "@/lib/process/health";
 import { CHANNELS, hasLeader, partitionProblem, seekLeadership } from "@/lib/queue/scheduler";
 import { LOOPS, WEB_POOL } from "./loops";
 import { Hints, runLoops } from "./run-loops";

@@ -24,10 +24,10 @@ import {
   type Needs,
   requireFit,
   type Shutdown,
-  startHealthServer,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
+import { startHealthServer } from "@/lib/process/health";
 import type { WorkerRegistration } from "@/lib/queue/worker";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { watchMemory } from "./memory-watch";

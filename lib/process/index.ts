@@ -3,11 +3,11 @@
  * never works with a schema it does not know, or with a login that bypasses row security. The first signal drains, a
  * second one exits at once.
  *
- * Start with `fitness.ts` and `shutdown.ts`.
+ * Start with `fitness.ts` and `shutdown.ts`. `health.ts` is imported by its path, because the pages are built without
+ * its thread.
  */
 
 export { DirectConnection, misfit, type Needs, PAUSED, requireFit } from "./fitness";
-export { type HealthOptions, type HealthServer, startHealthServer } from "./health";
 export { announceReady, type Ready } from "./ready";
 export { sharedCheck } from "./shared-check";
 export { installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";

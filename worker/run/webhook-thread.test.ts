@@ -1,7 +1,8 @@
 import { once, setMaxListeners } from "node:events";
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { mainThreadMs } from "@/lib/testing/measure/main-thread";
 import { waitFor } from "@/lib/testing/processes";
 import type { Post } from "@/lib/webhooks/delivery";
 import { costlyChain, startTlsReceiver } from "@/lib/webhooks/delivery/costly-tls.fixture";
@@ -30,10 +31,6 @@ const to = (url: string, signal = new AbortController().signal, tenantId = "acme
 /** A chain of so many certificates is just short enough to be checked. */
 const COSTLY = 11;
 const others = (url: string) => to(url, new AbortController().signal, "globex");
-
-/** Processor time of the main thread so far. */
-const mainThreadMs = () =>
-  Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
 
 test("posts from its thread, and returns the receiver's answer", async () => {
   const receiver = await startReceiver();
