@@ -115,13 +115,38 @@ test("a stopped post returns at once, and the connection to the receiver ends", 
   await receiver.close();
 });
 
-test("posts fail when their thread dies, and the next post starts another thread", async () => {
+/** A thread that dies when it gets a post, after it sent a message about the post. */
+const dying = (message: string) =>
+  new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { parentPort } from "node:worker_threads";
+      parentPort.once("message", ({ no }) => {
+        parentPort.postMessage(${message});
+        setTimeout(() => process.exit(3), 100);
+      });`)}`,
+  );
+const UNRELATED = "{ type: 'connected', no: 0 }";
+
+test("posts fail when two threads in a row die, and the next post starts another thread", async () => {
   const [receiver, built] = [await startReceiver(), webhookThread.url];
   const { post } = new WebhookThread();
-  webhookThread.url = new URL("data:text/javascript,setTimeout(() => process.exit(3), 100)");
+  webhookThread.url = dying(UNRELATED);
   const failed = await Promise.all([post(to(receiver.url)), post(to(receiver.url))]);
   webhookThread.url = built;
   expect(failed.map((answer) => answer.failed?.code)).toEqual(["network", "network"]);
   expect((await post(to(receiver.url))).statusCode).toBe(204);
+  await receiver.close();
+});
+
+test.each([
+  ["sent by the next thread if it had no connection", UNRELATED, 204, 1],
+  ["not sent again if it had a connection", "{ type: 'connected', no }", null, 0],
+])("a post whose thread dies is %s", async (_name, message, statusCode, received) => {
+  const [receiver, built] = [await startReceiver(), webhookThread.url];
+  webhookThread.url = dying(message);
+  const posted = new WebhookThread().post(to(receiver.url));
+  webhookThread.url = built;
+  expect((await posted).statusCode).toBe(statusCode);
+  expect(receiver.received).toHaveLength(received);
   await receiver.close();
 });
