@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { build } from "esbuild";
+import { threadProgram } from "@/lib/testing/thread-program";
 import { csvThread } from "./handlers/csv-thread";
 
 let built: Promise<void> | undefined;
@@ -11,9 +11,5 @@ export function useBuiltCsvThread(): Promise<void> {
 }
 
 async function buildThread(): Promise<void> {
-  const entryPoints = [join(import.meta.dirname, "handlers/csv-thread.entry.ts")];
-  const options = { bundle: true, write: false, platform: "node", format: "esm", logLevel: "error" } as const;
-  const { outputFiles } = await build({ entryPoints, ...options });
-  const program = Buffer.from(outputFiles[0]?.contents ?? "").toString("base64");
-  csvThread.url = new URL(`data:text/javascript;base64,${program}`);
+  csvThread.url = await threadProgram(join(import.meta.dirname, "handlers/csv-thread.entry.ts"));
 }

@@ -19,10 +19,10 @@ import {
   misfit,
   type Needs,
   type Shutdown,
-  startHealth,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
+import { startHealth } from "@/lib/process/start-health";
 import { CHANNELS, hasLeader, partitionProblem, seekLeadership } from "@/lib/queue/scheduler";
 import { LOOPS, WEB_POOL } from "./loops";
 import { Hints, runLoops } from "./run-loops";

@@ -24,10 +24,10 @@ import {
   misfit,
   type Needs,
   type Shutdown,
-  startHealth,
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
+import { startHealth } from "@/lib/process/start-health";
 import type { WorkerRegistration } from "@/lib/queue/worker";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { watchMemory } from "./memory-watch";

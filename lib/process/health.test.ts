@@ -1,9 +1,18 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { Worker } from "node:worker_threads";
+import { afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { mainThreadMs } from "@/lib/testing/measure/main-thread";
 import { waitFor } from "@/lib/testing/processes";
-import { type HealthServer, startHealthServer } from "./health";
+import { threadProgram } from "@/lib/testing/thread-program";
+import { type HealthServer, healthThread, startHealthServer } from "./health";
+
+beforeAll(async () => {
+  healthThread.url = await threadProgram(join(import.meta.dirname, "health-thread.entry.ts"));
+});
 
 let server: HealthServer | undefined;
 afterEach(() => server?.close());
@@ -69,8 +78,75 @@ test("connections that are held open keep no probe out, and end by themselves", 
   await waitFor(() => closed() === 200, { withinMs: 25_000 });
 }, 40_000);
 
+/** Requests /readyz over twenty connections at a time for three seconds, and reports the number of answers. */
+const FLOOD = `
+const { parentPort, workerData } = require("node:worker_threads");
+const { connect } = require("node:net");
+const until = performance.now() + 3000;
+let answers = 0;
+const request = () => {
+  if (performance.now() > until) return parentPort.postMessage(answers);
+  const socket = connect(workerData.port, "127.0.0.1", () => socket.write(workerData.request));
+  socket.on("error", () => undefined).once("data", () => (answers += 1)).once("close", request);
+};
+for (let n = 0; n < 20; n += 1) request();
+`;
+
+test.runIf(process.platform === "linux")("a flood of requests takes no time of the process's event loop", async () => {
+  await serve(() => true);
+  const flood = new Worker(FLOOD, { eval: true, workerData: { port: server?.port, request: READYZ } });
+  onTestFinished(async () => void (await flood.terminate()));
+  await once(flood, "online");
+  const before = mainThreadMs();
+  const [answers] = await once(flood, "message");
+  expect(mainThreadMs() - before).toBeLessThan(100);
+  expect(answers).toBeGreaterThan(100);
+});
+
+test("a process whose event loop is blocked is neither live nor ready, and recovers", async () => {
+  await serve(() => true);
+  const script = `for (const path of ["livez", "readyz"])
+    await fetch("http://127.0.0.1:${server?.port}/" + path).then(({ status }) => console.log(status));`;
+  // This call blocks the event loop until the other process has ended.
+  const statuses = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+  expect(statuses).toBe("503\n503\n");
+  await expect.poll(() => statusOf("/livez"), { timeout: 10_000 }).toBe(200);
+  await expect.poll(() => statusOf("/readyz"), { timeout: 10_000 }).toBe(200);
+});
+
+test("a new check replaces the result of the one before at once", async () => {
+  await serve(() => false);
+  expect(await statusOf("/readyz")).toBe(503);
+  server?.setReady(() => true);
+  expect(await statusOf("/readyz")).toBe(200);
+});
+
+test("a port in use is an error, and a closed server frees its port", async () => {
+  await serve(() => true);
+  const port = server?.port ?? 0;
+  await expect(startHealthServer({ port, host: "127.0.0.1" })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  await server?.close();
+  const next = createServer();
+  await once(next.listen(port, "127.0.0.1"), "listening");
+  next.close();
+});
+
+test("a request may arrive in parts, and one that is too long is refused", async () => {
+  await serve(() => true);
+  const parts = await open("GET /livez?a HT");
+  setTimeout(() => parts.write("TP/1.1\r\nhost: a\r\n"), 50);
+  setTimeout(() => parts.write("\r\n"), 100);
+  expect(await text(parts)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n{"status":"live"}$/);
+  expect(await text(await open(`GET /livez HTTP/1.1\r\nx: ${"a".repeat(4096)}`))).toMatch(/^HTTP\/1\.1 431 /);
+});
+
 test("no other path is served", async () => {
   await serve(() => true);
+  const head = await fetch(`http://127.0.0.1:${server?.port}/readyz`, { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
   expect(await statusOf("/")).toBe(404);
   expect(await statusOf("/livez", { method: "POST" })).toBe(405);
 });

@@ -5,8 +5,11 @@ export type ToWebhookThread =
   | { readonly type: "post"; readonly no: number; readonly message: Omit<Post, "signal"> }
   | { readonly type: "stop"; readonly no: number };
 
-/** The answer to a post that was not stopped. */
-export interface FromWebhookThread {
-  readonly no: number;
-  readonly answer: Omit<ReceiverAnswer, "body"> & { readonly body: Uint8Array };
-}
+/** The answer to a post that was not stopped. Before it, the thread reports that the post has a connection. */
+export type FromWebhookThread =
+  | { readonly type: "connected"; readonly no: number }
+  | {
+      readonly type: "answer";
+      readonly no: number;
+      readonly answer: Omit<ReceiverAnswer, "body"> & { readonly body: Uint8Array };
+    };

@@ -16,7 +16,8 @@ port.on("message", (message: ToWebhookThread) => {
 async function run({ no, message }: Extract<ToWebhookThread, { type: "post" }>): Promise<void> {
   const abort = new AbortController();
   running.set(no, abort);
-  const answer = await post({ ...message, signal: abort.signal });
+  const send = (said: FromWebhookThread) => port.postMessage(said);
+  const answer = await post({ ...message, signal: abort.signal }, () => send({ type: "connected", no }));
   running.delete(no);
-  if (!abort.signal.aborted) port.postMessage({ no, answer } satisfies FromWebhookThread);
+  if (!abort.signal.aborted) send({ type: "answer", no, answer });
 }

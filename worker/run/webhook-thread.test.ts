@@ -1,7 +1,8 @@
 import { once, setMaxListeners } from "node:events";
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { mainThreadMs } from "@/lib/testing/measure/main-thread";
 import { waitFor } from "@/lib/testing/processes";
 import type { Post } from "@/lib/webhooks/delivery";
 import { costlyChain, startTlsReceiver } from "@/lib/webhooks/delivery/costly-tls.fixture";
@@ -30,10 +31,6 @@ const to = (url: string, signal = new AbortController().signal, tenantId = "acme
 /** A chain of so many certificates is just short enough to be checked. */
 const COSTLY = 11;
 const others = (url: string) => to(url, new AbortController().signal, "globex");
-
-/** Processor time of the main thread so far. */
-const mainThreadMs = () =>
-  Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
 
 test("posts from its thread, and returns the receiver's answer", async () => {
   const receiver = await startReceiver();
@@ -118,13 +115,38 @@ test("a stopped post returns at once, and the connection to the receiver ends", 
   await receiver.close();
 });
 
-test("posts fail when their thread dies, and the next post starts another thread", async () => {
+/** A thread that dies when it gets a post, after it sent a message about the post. */
+const dying = (message: string) =>
+  new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { parentPort } from "node:worker_threads";
+      parentPort.once("message", ({ no }) => {
+        parentPort.postMessage(${message});
+        setTimeout(() => process.exit(3), 100);
+      });`)}`,
+  );
+const UNRELATED = "{ type: 'connected', no: 0 }";
+
+test("posts fail when two threads in a row die, and the next post starts another thread", async () => {
   const [receiver, built] = [await startReceiver(), webhookThread.url];
   const { post } = new WebhookThread();
-  webhookThread.url = new URL("data:text/javascript,setTimeout(() => process.exit(3), 100)");
+  webhookThread.url = dying(UNRELATED);
   const failed = await Promise.all([post(to(receiver.url)), post(to(receiver.url))]);
   webhookThread.url = built;
   expect(failed.map((answer) => answer.failed?.code)).toEqual(["network", "network"]);
   expect((await post(to(receiver.url))).statusCode).toBe(204);
+  await receiver.close();
+});
+
+test.each([
+  ["sent by the next thread if it had no connection", UNRELATED, 204, 1],
+  ["not sent again if it had a connection", "{ type: 'connected', no }", null, 0],
+])("a post whose thread dies is %s", async (_name, message, statusCode, received) => {
+  const [receiver, built] = [await startReceiver(), webhookThread.url];
+  webhookThread.url = dying(message);
+  const posted = new WebhookThread().post(to(receiver.url));
+  webhookThread.url = built;
+  expect((await posted).statusCode).toBe(statusCode);
+  expect(receiver.received).toHaveLength(received);
   await receiver.close();
 });

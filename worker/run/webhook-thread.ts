@@ -7,35 +7,53 @@ export const webhookThread = { url: new URL("./webhook-thread.mjs", import.meta.
 
 const HEAP_MB = 128;
 
+interface WaitingPost {
+  readonly settle: (answer: ReceiverAnswer) => void;
+  /** Sends the post by the next thread. Null once the post has a connection or was sent again. */
+  again: (() => void) | null;
+}
+
 /**
- * Posts webhooks in one thread of this process. Checking the certificates of a receiver takes up to a second of processor time,
- * as the receiver chooses; here that delays other webhooks and nothing else. The thread starts with the first post, and again
- * with the next one after it died.
+ * Posts webhooks in one thread of this process. Checking the certificates of a receiver takes up to a second of
+ * processor time, as the receiver chooses; here that delays other webhooks and nothing else. The thread starts with the
+ * first post, and again after it died. The next thread sends posts that had no connection yet; each only once, because
+ * one of them may be the cause. The others fail, because the receiver may have them.
  */
 export class WebhookThread {
   #worker: Worker | null = null;
   #lastNo = 0;
-  readonly #waiting = new Map<number, (answer: ReceiverAnswer) => void>();
+  readonly #waiting = new Map<number, WaitingPost>();
 
   /** Posts once, as `post` of the delivery does. Never rejects. */
   readonly post = ({ signal, ...message }: Post): Promise<ReceiverAnswer> => {
     const began = performance.now();
     if (signal.aborted) return Promise.resolve(stopped(began));
-    const worker = this.#running();
     this.#lastNo += 1;
     const no = this.#lastNo;
     return new Promise((resolve) => {
+      const start = () => send(this.#running(), { type: "post", no, message });
       const onAbort = () => {
-        send(worker, { type: "stop", no });
-        this.#waiting.get(no)?.(stopped(began));
+        send(this.#running(), { type: "stop", no });
+        waiting.settle(stopped(began));
       };
-      this.#waiting.set(no, (answer) => {
-        this.#waiting.delete(no);
-        signal.removeEventListener("abort", onAbort);
-        resolve(answer);
-      });
+      const waiting: WaitingPost = {
+        settle: (answer) => {
+          this.#waiting.delete(no);
+          signal.removeEventListener("abort", onAbort);
+          resolve(answer);
+        },
+        again: () => {
+          waiting.again = null;
+          try {
+            start();
+          } catch {
+            waiting.settle(ENDED);
+          }
+        },
+      };
+      start();
+      this.#waiting.set(no, waiting);
       signal.addEventListener("abort", onAbort, { once: true });
-      send(worker, { type: "post", no, message });
     });
   };
 
@@ -46,9 +64,7 @@ export class WebhookThread {
       execArgv: ["--enable-source-maps"],
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: 4 },
     });
-    worker.on("message", ({ no, answer }: FromWebhookThread) =>
-      this.#waiting.get(no)?.({ ...answer, body: Buffer.from(answer.body) }),
-    );
+    worker.on("message", (message: FromWebhookThread) => this.#hear(message));
     // An error is followed by the exit.
     worker.on("error", () => undefined);
     worker.on("exit", () => this.#died());
@@ -58,10 +74,19 @@ export class WebhookThread {
     return worker;
   }
 
+  #hear(message: FromWebhookThread): void {
+    const waiting = this.#waiting.get(message.no);
+    if (!waiting) return;
+    if (message.type === "connected") waiting.again = null;
+    else waiting.settle({ ...message.answer, body: Buffer.from(message.answer.body) });
+  }
+
   #died(): void {
     this.#worker = null;
-    for (const resolve of [...this.#waiting.values()])
-      resolve(unanswered({ code: "network", detail: "the thread that sends webhooks ended" }, 0));
+    for (const { settle, again } of [...this.#waiting.values()]) {
+      if (again) again();
+      else settle(ENDED);
+    }
   }
 }
 
@@ -77,3 +102,5 @@ const unanswered = (failed: ReceiverAnswer["failed"], ms: number): ReceiverAnswe
   retryAfter: null,
   durationMs: Math.round(ms),
 });
+
+const ENDED = unanswered({ code: "network", detail: "the thread that sends webhooks ended" }, 0);

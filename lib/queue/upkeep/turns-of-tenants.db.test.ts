@@ -58,6 +58,26 @@ test("a tenant's job that expired behind the backlogs of two others is ended wit
   await database.moveClock(0);
 });
 
+test.each([
+  ["promoted", "scheduledFor", "not ready", promoteDueJobs],
+  ["ended as expired", "expiresAt", "true", expireJobs],
+] as const)("a due job is %s with the second batch when the first one serves five other tenants", async (...row) => {
+  const [, field, waits, work] = row;
+  const tenants: TenantScope[] = [];
+  for (let n = 0; n < 7; n += 1) tenants.push(await make.tenant());
+  // Tenants have their turns in the order of their ids.
+  tenants.sort((a, b) => (a.tenantId < b.tenantId ? 1 : -1));
+  const [victim, ...others] = tenants as [TenantScope, ...TenantScope[]];
+  for (const scope of others) await many(scope, 150, { [field]: soon() });
+  await make.job(victim, { ...base, [field]: soon(60_000) });
+  await database.moveClock(2 * HOUR_MS);
+  for (let batch = 0; batch < 2; batch += 1) await work(make.scheduler, { limit: 100 });
+  expect(await count(victim, waits)).toBe(0);
+  for (let more = 1; more > 0; ) more = (await work(make.scheduler, { limit: 100 })).count;
+  for (const scope of others) expect(await count(scope, waits)).toBe(0);
+  await database.moveClock(0);
+});
+
 test("tenants take turns in the backlog of releases, however many ranges one of them has", async () => {
   const [one, two, victim] = [await make.tenant(), await make.tenant(), await make.tenant()];
   const waiting = async (scope: TenantScope, children: number, parents: number) => {

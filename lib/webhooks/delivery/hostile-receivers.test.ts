@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { longestTurn } from "@/lib/testing/measure/longest-turn";
+import { mainThreadMs } from "@/lib/testing/measure/main-thread";
 import { waitFor } from "@/lib/testing/processes";
 import { costlyChain, der, startTlsReceiver } from "./costly-tls.fixture";
 import { deliver } from "./deliver";
@@ -118,3 +120,25 @@ test("key exchange with the receiver's own parameters is refused: 10,000 bits wo
   expect(receiver.errors).toEqual(["ERR_SSL_NO_SHARED_CIPHER"]);
   await receiver.close();
 });
+
+test.runIf(process.platform === "linux")(
+  "costly certificates of one tenant's receivers take about a third of the thread that checks them",
+  async () => {
+    const receiver = await startTlsReceiver(costlyChain(11));
+    const abort = new AbortController();
+    setMaxListeners(20, abort.signal);
+    const limits = { connectMs: 30_000, totalMs: 30_000, responseBytes: 64 * 1024 };
+    const message = { tenantId: "hostile", url: receiver.url, headers: {}, body: "{}", limits };
+    const [began, before] = [performance.now(), mainThreadMs()];
+    const attack = Array.from({ length: 20 }, async () => {
+      while (!abort.signal.aborted) await post({ ...message, policy: around.policy, signal: abort.signal });
+    });
+    await sleep(5000);
+    const share = (mainThreadMs() - before) / (performance.now() - began);
+    abort.abort();
+    await Promise.all(attack);
+    await receiver.close();
+    expect(share).toBeGreaterThan(0.02);
+    expect(share).toBeLessThan(0.6);
+  },
+);

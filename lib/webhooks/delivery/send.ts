@@ -46,9 +46,9 @@ export interface ReceiverAnswer {
 /**
  * Posts once. Follows no redirect, keeps no connection, and connects to public addresses only: to the addresses that
  * were checked, which the agent checks again. Reads at most `responseBytes` of a body in 4,096 chunks, 16 times as much
- * with headers and framing, and 8 interim answers. Never rejects.
+ * with headers and framing, and 8 interim answers. Calls `onConnected` before it sends the first byte. Never rejects.
  */
-export async function post(message: Post): Promise<ReceiverAnswer> {
+export async function post(message: Post, onConnected: () => void = () => undefined): Promise<ReceiverAnswer> {
   const began = performance.now();
   const limits = message.limits ?? WEBHOOK_DELIVERY_LIMITS;
   const ended = (answer: Omit<ReceiverAnswer, "durationMs">) => ({
@@ -64,13 +64,14 @@ export async function post(message: Post): Promise<ReceiverAnswer> {
   }
   if (message.signal.aborted) return refused({ code: "stopped", detail: "the attempt was stopped" });
   const left = { ...limits, totalMs: Math.max(1, limits.totalMs - (performance.now() - began)) };
-  return ended(await new Exchange(message, { target, addresses: resolved, limits: left }).run());
+  return ended(await new Exchange(message, { target, addresses: resolved, limits: left, onConnected }).run());
 }
 
 interface Route {
   readonly target: WebhookTarget;
   readonly addresses: readonly Address[];
   readonly limits: WebhookLimits;
+  readonly onConnected: () => void;
 }
 
 /** One request on its own connection, under its time limits. */
@@ -154,6 +155,7 @@ class Exchange {
       tenantId: this.message.tenantId,
       onConnecting: (socket) =>
         socket.once("connect", () => {
+          this.route.onConnected();
           this.phase = "tls";
           this.connectTimer?.refresh();
         }),
@@ -165,7 +167,9 @@ class Exchange {
   }
 
   private watch(socket: Socket): void {
-    socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", () => {
+    const isSecure = socket instanceof TLSSocket;
+    socket.once(isSecure ? "secureConnect" : "connect", () => {
+      if (!isSecure) this.route.onConnected();
       this.phase = "response";
       clearTimeout(this.connectTimer);
     });
