@@ -1,9 +1,10 @@
 /**
  * The HTTP server in front of Next.js. Start with `createFront`, then `serve`.
  *
- * Checks every request before the framework sees it: target, host, cookies, method and body size. Limits connections,
- * pipelined requests, sign-ins in progress and page renders (`PageFront`). Removes headers that clients must not set, adds
- * the client's address and a request id, and sets the security headers of every answer.
+ * Serves the requests of a connection one after the other. Checks every request before the framework sees it: target,
+ * host, cookies, method and body size. Limits connections, pipelined requests, sign-ins in progress and page renders
+ * (`PageFront`). Removes headers that clients must not set, adds the client's address and a request id, and sets the
+ * security headers of every answer.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -106,7 +107,7 @@ export function createFront(options: FrontOptions): Front {
     connectionsCheckingInterval: Math.min(LOOK_FOR_OVERDUE_MS, headersTimeout / 5),
   };
   const server = createServer(timeouts, (req, res) => {
-    if (gate.sentAhead.admits(req, res)) serve({ req, res }, options, gate);
+    gate.sentAhead.serveInTurn(req, res, () => serve({ req, res }, options, gate));
   });
   // Without a timeout, a client that never reads its answer would keep its connection forever.
   server.timeout = options.silentForMs ?? SILENT_FOR_MS;
