@@ -196,6 +196,15 @@ describe("sign-ins in progress", () => {
     await eventually(() => expect(answer).toContain("read true"));
   });
 
+  test("end when their answer is complete, although the framework waits for its reader", async () => {
+    const next: FrontOptions["next"] = () => (_, res) => {
+      res.end("signed in");
+      return new Promise(() => undefined);
+    };
+    const { ask } = await openFront({ next });
+    for (let no = 0; no < 31; no += 1) expect(await ask(post(SIGN_IN, "198.51.100.1"))).toContain("signed in");
+  });
+
   test("count until they have ended, also when the client is gone", async () => {
     const { ask, sockets, waiting } = await openBusy(30, () => post(SIGN_IN, "198.51.100.1"));
     for (const socket of sockets) socket.destroy();

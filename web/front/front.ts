@@ -19,6 +19,7 @@ import { checkedPath } from "./check-url";
 import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
 import { HealthTurns } from "./health-turns";
+import { holdUntilAnswered } from "./hold-until-answered";
 import { PageFront } from "./page-front";
 import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
@@ -185,7 +186,7 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   gate.signIns
     .admit(req, settings)
     .then((admitted) => {
-      if (typeof admitted === "function") return passOn().finally(admitted);
+      if (typeof admitted === "function") return holdUntilAnswered(res, passOn, admitted);
       if (admitted) refuse(res, { ...answer, ...admitted });
       req.resume();
     })
