@@ -18,7 +18,7 @@ import { hostCheck, type OwnHosts } from "./check-host";
 import { checkedPath } from "./check-url";
 import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
-import { HealthTurns } from "./health-turns";
+import { HealthTurns, isHealthPath } from "./health-turns";
 import { holdUntilAnswered } from "./hold-until-answered";
 import { PageFront } from "./page-front";
 import { refuse } from "./refuse";
@@ -74,8 +74,6 @@ interface Gate {
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
-/** Answered under any host name, because probes use the address of the machine or container. */
-const HEALTH_PATHS = ["/livez", "/readyz"];
 const HEADERS_WITHIN_MS = 10_000;
 /** Interval of the check for overdue connections; Node.js defaults to 30 seconds. */
 const LOOK_FOR_OVERDUE_MS = 2000;
@@ -151,8 +149,8 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     refuse(res, { ...answer, code: "invalid-path" });
     return;
   }
-  const isHealth = HEALTH_PATHS.includes(path);
-  const hostProblem = isHealth ? null : gate.hostProblem(req.rawHeaders);
+  // Health routes take any host name, because probes use the address of the machine or container.
+  const hostProblem = isHealthPath(path) ? null : gate.hostProblem(req.rawHeaders);
   if (hostProblem) {
     refuse(res, { ...answer, code: hostProblem });
     req.resume();
@@ -170,8 +168,7 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   }
   const mostBytes = isSignIn(req, path) ? SIGN_IN_BODY_BYTES : LIMITS.bodyBytes;
   if (capBody(req, mostBytes, () => refuseBody({ req, res }, answer)).refused) return;
-  const passNow = () => pass({ req, res }, { ...options, ...gate, next, path });
-  const passOn = () => (isHealth ? gate.healthTurns.run(req, passNow) : passNow());
+  const passOn = () => pass({ req, res }, { ...options, ...gate, next, path });
   const failed = (error: unknown) => {
     const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
     options.log.error(fields, "request failed in the framework");
@@ -179,7 +176,7 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     else refuse(res, { ...answer, code: "internal-error" });
   };
   if (!isSignIn(req, path)) {
-    passOn().catch(failed);
+    (isHealthPath(path) ? gate.healthTurns.run(path, { req, res }, passOn) : passOn()).catch(failed);
     return;
   }
   const settings = { origin: options.origin(), deviceSecret: options.deviceSecret };
@@ -238,7 +235,7 @@ function warnWhenFull({ maxConnections, log }: FrontOptions): () => void {
 }
 
 function isApiPath(path: string): boolean {
-  return path === "/api" || path.startsWith("/api/") || HEALTH_PATHS.includes(path);
+  return path === "/api" || path.startsWith("/api/") || isHealthPath(path);
 }
 
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
