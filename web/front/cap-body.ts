@@ -11,12 +11,13 @@ const DRAIN_FACTOR = 32;
 export function capBody(req: IncomingMessage, maxBytes: number, onExceeded: () => void): { readonly refused: boolean } {
   const declared = Number(req.headers["content-length"] ?? 0);
   const drain = drainer(maxBytes * DRAIN_FACTOR, onExceeded);
-  if (declared > maxBytes) {
+  // A body that arrived while its request waited is buffered.
+  let seen = req.readableLength;
+  if (declared > maxBytes || seen > maxBytes) {
     req.on("data", (chunk: Buffer) => drain.took(chunk.length));
     req.on("end", drain.done);
     return { refused: true };
   }
-  let seen = 0;
   const push = req.push.bind(req);
   req.push = (chunk: Buffer | null, ...rest: []) => {
     if (chunk) seen += chunk.length;

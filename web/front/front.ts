@@ -1,9 +1,10 @@
 /**
  * The HTTP server in front of Next.js. Start with `createFront`, then `serve`.
  *
- * Checks every request before the framework sees it: target, host, cookies, method and body size. Limits connections,
- * pipelined requests, sign-ins in progress and page renders (`PageFront`). Removes headers that clients must not set, adds
- * the client's address and a request id, and sets the security headers of every answer.
+ * Serves the requests of a connection one after the other. Checks every request before the framework sees it: target,
+ * host, cookies, method and body size. Limits connections, pipelined requests, sign-ins in progress and page renders
+ * (`PageFront`). Removes headers that clients must not set, adds the client's address and a request id, and sets the
+ * security headers of every answer.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -17,7 +18,8 @@ import { hostCheck, type OwnHosts } from "./check-host";
 import { checkedPath } from "./check-url";
 import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
-import { HealthTurns } from "./health-turns";
+import { HealthTurns, isHealthPath } from "./health-turns";
+import { holdUntilAnswered } from "./hold-until-answered";
 import { PageFront } from "./page-front";
 import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
@@ -72,8 +74,6 @@ interface Gate {
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
-/** Answered under any host name, because probes use the address of the machine or container. */
-const HEALTH_PATHS = ["/livez", "/readyz"];
 const HEADERS_WITHIN_MS = 10_000;
 /** Interval of the check for overdue connections; Node.js defaults to 30 seconds. */
 const LOOK_FOR_OVERDUE_MS = 2000;
@@ -106,7 +106,7 @@ export function createFront(options: FrontOptions): Front {
     connectionsCheckingInterval: Math.min(LOOK_FOR_OVERDUE_MS, headersTimeout / 5),
   };
   const server = createServer(timeouts, (req, res) => {
-    if (gate.sentAhead.admits(req, res)) serve({ req, res }, options, gate);
+    gate.sentAhead.serveInTurn(req, res, () => serve({ req, res }, options, gate));
   });
   // Without a timeout, a client that never reads its answer would keep its connection forever.
   server.timeout = options.silentForMs ?? SILENT_FOR_MS;
@@ -149,8 +149,8 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     refuse(res, { ...answer, code: "invalid-path" });
     return;
   }
-  const isHealth = HEALTH_PATHS.includes(path);
-  const hostProblem = isHealth ? null : gate.hostProblem(req.rawHeaders);
+  // Health routes take any host name, because probes use the address of the machine or container.
+  const hostProblem = isHealthPath(path) ? null : gate.hostProblem(req.rawHeaders);
   if (hostProblem) {
     refuse(res, { ...answer, code: hostProblem });
     req.resume();
@@ -168,8 +168,7 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   }
   const mostBytes = isSignIn(req, path) ? SIGN_IN_BODY_BYTES : LIMITS.bodyBytes;
   if (capBody(req, mostBytes, () => refuseBody({ req, res }, answer)).refused) return;
-  const passNow = () => pass({ req, res }, { ...options, ...gate, next, path });
-  const passOn = () => (isHealth ? gate.healthTurns.run(req, passNow) : passNow());
+  const passOn = () => pass({ req, res }, { ...options, ...gate, next, path });
   const failed = (error: unknown) => {
     const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
     options.log.error(fields, "request failed in the framework");
@@ -177,14 +176,14 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     else refuse(res, { ...answer, code: "internal-error" });
   };
   if (!isSignIn(req, path)) {
-    passOn().catch(failed);
+    (isHealthPath(path) ? gate.healthTurns.run(path, { req, res }, passOn) : passOn()).catch(failed);
     return;
   }
   const settings = { origin: options.origin(), deviceSecret: options.deviceSecret };
   gate.signIns
     .admit(req, settings)
     .then((admitted) => {
-      if (typeof admitted === "function") return passOn().finally(admitted);
+      if (typeof admitted === "function") return holdUntilAnswered(res, passOn, admitted);
       if (admitted) refuse(res, { ...answer, ...admitted });
       req.resume();
     })
@@ -236,7 +235,7 @@ function warnWhenFull({ maxConnections, log }: FrontOptions): () => void {
 }
 
 function isApiPath(path: string): boolean {
-  return path === "/api" || path.startsWith("/api/") || HEALTH_PATHS.includes(path);
+  return path === "/api" || path.startsWith("/api/") || isHealthPath(path);
 }
 
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -5,22 +5,37 @@ import type { Socket } from "node:net";
 export const MOST_IN_PROGRESS = 16;
 
 /**
- * Limits pipelining: the requests that a client sends ahead on one connection. Node.js hands over all requests of a
- * segment in one turn, up to two thousand, and keeps their answers in memory until the client reads them.
+ * Serves the requests of a connection one after the other, and limits pipelining: the requests that a client sends
+ * ahead. Node.js hands over all requests of a segment in one turn, up to two thousand. A response behind an unread one
+ * gets neither `finish` nor `close` when its connection closes, so its handler could never release what it holds.
  */
 export class SentAhead {
-  readonly #inProgress = new WeakMap<Socket, number>();
+  /** The requests in progress of each connection; the first one is being answered, the others wait. */
+  readonly #lines = new WeakMap<Socket, (() => void)[]>();
 
-  /** Returns true if the request may go on. Otherwise closes its connection, with all its requests. */
-  admits({ socket }: IncomingMessage, res: ServerResponse): boolean {
-    if (socket.destroyed) return false;
-    const before = this.#inProgress.get(socket) ?? 0;
-    if (before >= MOST_IN_PROGRESS) {
+  /**
+   * Calls `serve` once every earlier request of the connection was answered and its answer sent. Never calls it if the
+   * connection closes before. A request beyond the limit closes its connection, with all its requests.
+   */
+  serveInTurn({ socket }: IncomingMessage, res: ServerResponse, serve: () => void): void {
+    if (!socket.writable) return;
+    const line = this.#lines.get(socket) ?? [];
+    if (line.length >= MOST_IN_PROGRESS) {
       socket.destroy();
-      return false;
+      return;
     }
-    this.#inProgress.set(socket, before + 1);
-    res.once("close", () => this.#inProgress.set(socket, (this.#inProgress.get(socket) ?? 1) - 1));
-    return true;
+    const begin = () => {
+      res.once("close", () => this.#passOn(socket, line));
+      serve();
+    };
+    line.push(begin);
+    this.#lines.set(socket, line);
+    if (line.length === 1) begin();
+  }
+
+  #passOn(socket: Socket, line: (() => void)[]): void {
+    line.shift();
+    if (socket.writable) line[0]?.();
+    else line.length = 0;
   }
 }
