@@ -82,6 +82,7 @@ export class WorkerService {
       workerId,
       random,
       capacity: () => this.runner.capacity(),
+      mostDeliveries: env.webhookConcurrency,
       isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
       numbers: {

@@ -21,6 +21,7 @@ import {
 import { processClock } from "../lease/lease-protocol";
 import type { BegunMarks } from "../run/begun-marks";
 import type { Capacity } from "../run/runner";
+import { DeliverySlots } from "./delivery-slots";
 import { LaneDirectory } from "./lane-directory";
 import { SlotsByTenant } from "./slots-by-tenant";
 import type { Supported } from "./supported";
@@ -38,6 +39,8 @@ export interface ClaimerOptions {
   readonly workerId: string;
   readonly random: () => number;
   readonly capacity: () => Capacity;
+  /** How many deliveries of webhooks the worker may have; 0: not limited. */
+  readonly mostDeliveries?: number;
   /** True if jobs of this definition may be claimed ahead. */
   readonly isQuick: (definitionId: string) => boolean;
   readonly served: () => Supported;
@@ -59,6 +62,7 @@ export class Claimer {
   private readonly directory = new LaneDirectory();
   private readonly share = new FairShare();
   private readonly slotsByTenant = new SlotsByTenant();
+  private readonly deliveries: DeliverySlots;
   private readonly sharing: UsageSharing;
   private timer: NodeJS.Timeout | undefined;
   private unparkTimer: NodeJS.Timeout | undefined;
@@ -77,6 +81,7 @@ export class Claimer {
 
   constructor(private readonly options: ClaimerOptions) {
     this.sharing = new UsageSharing(options.db, this.share);
+    this.deliveries = new DeliverySlots(options.mostDeliveries ?? 0);
   }
 
   start(): void {
@@ -117,9 +122,10 @@ export class Claimer {
     await this.turning;
   }
 
-  private ended({ laneNo, tenantId }: ClaimedJob, seconds: number): void {
-    this.slotsByTenant.left(tenantId);
-    const lane = this.directory.lane(laneNo);
+  private ended(job: ClaimedJob, seconds: number): void {
+    this.slotsByTenant.left(job.tenantId);
+    this.deliveries.left(job);
+    const lane = this.directory.lane(job.laneNo);
     if (!lane) return;
     this.share.chargeSeconds(lane, seconds);
     // The job may have freed a slot under a limit.
@@ -197,9 +203,10 @@ export class Claimer {
       throw error;
     });
     for (const { tenantId } of jobs) this.slotsByTenant.took(tenantId);
+    this.deliveries.took(jobs, this.options.served());
     this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
     if (jobs.length > 0) onClaimed(jobs, since);
-    const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
+    const lookAgain = this.directory.claimed(asked, { jobs, isFull: jobs.length >= most, now });
     this.park(limitedLanes);
     // A job that ended during the claim may have freed a slot that the claim did not see.
     const isFreedSince = endings !== this.endings;
@@ -214,14 +221,16 @@ export class Claimer {
     const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
     this.directory.sawTenants(lanes, now);
     const most = free + ahead;
+    const open = this.deliveries.open(lanes, served);
+    const grant = this.deliveries.granter(served);
     let slowLeft = free;
     const mostOf = (tenantId: string): number =>
       this.slotsByTenant.mostOf(tenantId, { free: most, hasOthers: this.directory.hasOthers(tenantId, now) });
-    return this.share.pick(lanes, { free: most, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
+    return this.share.pick(open, { free: most, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
       const lane = this.directory.lane(laneNo);
       if (!lane) return [];
       const isQuick = !lane.limited && this.options.isQuick(lane.definitionId);
-      const slots = isQuick ? limit : Math.min(limit, slowLeft);
+      const slots = grant(lane, isQuick ? limit : Math.min(limit, slowLeft));
       if (!isQuick) slowLeft -= slots;
       if (slots < 1) return [];
       const from = this.directory.fromOf(laneNo, now);
@@ -235,37 +244,6 @@ export class Claimer {
     if (served.supports(lane)) return true;
     this.directory.dropped(lane.laneNo);
     return false;
-  }
-
-  /**
-   * Updates the directory from the jobs that each lane returned. A lane that returned all jobs asked for is read on
-   * from there next time. A lane that returned fewer, with slots left over, is empty if it was read from its beginning.
-   * @returns true if a lane has to be read again from its beginning
-   */
-  private note(
-    asked: readonly LaneRequest[],
-    { jobs, isFull, now }: { readonly jobs: readonly ClaimedJob[]; readonly isFull: boolean; readonly now: number },
-  ): boolean {
-    const given = new Map<number, { n: number; last: number }>();
-    for (const { laneNo, sortKey } of jobs) {
-      const { n, last } = given.get(laneNo) ?? { n: 0, last: sortKey };
-      given.set(laneNo, { n: n + 1, last: Math.max(last, sortKey) });
-    }
-    let lookAgain = false;
-    for (const { laneNo, limit, from } of asked) {
-      const got = given.get(laneNo);
-      const whole = from === undefined;
-      const gaveAll = got !== undefined && got.n >= limit;
-      if (this.directory.isCostly && !gaveAll) {
-        if (!isFull) this.directory.readDry(laneNo, got?.last);
-        continue;
-      }
-      if (got && gaveAll) this.directory.readUpTo(laneNo, { sortKey: got.last, whole, now });
-      else if (!whole) this.directory.readFromBeginning(laneNo);
-      else if (!isFull) this.directory.dropped(laneNo);
-      lookAgain ||= !whole && !isFull && (got?.n ?? 0) < limit;
-    }
-    return lookAgain;
   }
 
   // A limited lane is claimed from again when a job under its limit ends here, at the next poll, or when its retry time

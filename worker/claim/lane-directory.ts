@@ -1,4 +1,11 @@
-import { type KnownLane, type PolledLane, SORT_KEY_SLACK, WholeLooks } from "@/lib/queue/worker";
+import {
+  type ClaimedJob,
+  type KnownLane,
+  type LaneRequest,
+  type PolledLane,
+  SORT_KEY_SLACK,
+  WholeLooks,
+} from "@/lib/queue/worker";
 
 const MOST_REMEMBERED = 50_000;
 /** A lane is read from its mark for this long, then once from its beginning. */
@@ -154,5 +161,36 @@ export class LaneDirectory {
 
   readFromBeginning(laneNo: number): void {
     this.marks.delete(laneNo);
+  }
+
+  /**
+   * Records a claim: the jobs that each lane returned. A lane that returned all jobs asked for is read on
+   * from there next time. A lane that returned fewer, with slots left over, is empty if it was read from its beginning.
+   * @returns true if a lane has to be read again from its beginning
+   */
+  claimed(
+    asked: readonly LaneRequest[],
+    { jobs, isFull, now }: { readonly jobs: readonly ClaimedJob[]; readonly isFull: boolean; readonly now: number },
+  ): boolean {
+    const given = new Map<number, { n: number; last: number }>();
+    for (const { laneNo, sortKey } of jobs) {
+      const { n, last } = given.get(laneNo) ?? { n: 0, last: sortKey };
+      given.set(laneNo, { n: n + 1, last: Math.max(last, sortKey) });
+    }
+    let lookAgain = false;
+    for (const { laneNo, limit, from } of asked) {
+      const got = given.get(laneNo);
+      const whole = from === undefined;
+      const gaveAll = got !== undefined && got.n >= limit;
+      if (this.isCostly && !gaveAll) {
+        if (!isFull) this.readDry(laneNo, got?.last);
+        continue;
+      }
+      if (got && gaveAll) this.readUpTo(laneNo, { sortKey: got.last, whole, now });
+      else if (!whole) this.readFromBeginning(laneNo);
+      else if (!isFull) this.dropped(laneNo);
+      lookAgain ||= !whole && !isFull && (got?.n ?? 0) < limit;
+    }
+    return lookAgain;
   }
 }

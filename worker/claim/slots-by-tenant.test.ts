@@ -27,3 +27,20 @@ test("a freed slot no longer counts", () => {
   slots.left("a");
   expect(slots.mostOf("a", { free: 2, hasOthers: true })).toBe(1);
 });
+
+test.each([
+  [[], 4, 2],
+  [["a"], 4, 1],
+  [["a", "a"], 4, 0],
+  [["b", "b"], 4, 1],
+  [["b", "b", "c"], 4, 1],
+  [["a", "b", "b"], 4, 0],
+  [["b"], 1, 0],
+  [[], 1, 1],
+  [["a", "a", "a", "b"], 4, 0],
+] as const)(
+  "with %j running, of %i slots a tenant gets %i more to have half of what others leave",
+  (tenants, most, more) => {
+    expect(filled(...tenants).halfOf("a", most)).toBe(more);
+  },
+);

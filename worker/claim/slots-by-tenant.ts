@@ -3,9 +3,9 @@ export class SlotsByTenant {
   private readonly byTenant = new Map<string, number>();
   private taken = 0;
 
-  took(tenantId: string): void {
-    this.byTenant.set(tenantId, (this.byTenant.get(tenantId) ?? 0) + 1);
-    this.taken += 1;
+  took(tenantId: string, count = 1): void {
+    this.byTenant.set(tenantId, (this.byTenant.get(tenantId) ?? 0) + count);
+    this.taken += count;
   }
 
   left(tenantId: string): void {
@@ -22,5 +22,18 @@ export class SlotsByTenant {
   mostOf(tenantId: string, { free, hasOthers }: { readonly free: number; readonly hasOthers: boolean }): number {
     const isAlone = this.taken === (this.byTenant.get(tenantId) ?? 0);
     return hasOthers && isAlone && this.taken + free >= 2 ? free - 1 : free;
+  }
+
+  /** Returns how many more of `most` slots a tenant may take, to have half of those that other tenants leave free. */
+  halfOf(tenantId: string, most: number): number {
+    const own = this.byTenant.get(tenantId) ?? 0;
+    const half = Math.ceil((most - (this.taken - own)) / 2);
+    return Math.max(0, Math.min(half - own, most - this.taken));
+  }
+
+  copy(): SlotsByTenant {
+    const copy = new SlotsByTenant();
+    for (const [tenantId, count] of this.byTenant) copy.took(tenantId, count);
+    return copy;
   }
 }

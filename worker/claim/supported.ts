@@ -26,6 +26,7 @@ export class Supported {
   /** Queue names; empty means all. */
   readonly queues: readonly string[];
   private readonly leaseSeconds: ReadonlyMap<string, number>;
+  private readonly webhooks: ReadonlySet<string>;
   private readonly queueIds: ReadonlySet<number>;
 
   private constructor(
@@ -41,6 +42,7 @@ export class Supported {
     this.versions = mine.map(({ id, version }) => ({ definitionId: id, definitionVersion: version }));
     this.queues = queues ?? [];
     this.leaseSeconds = new Map(mine.map(({ id, leaseSeconds }) => [id, leaseSeconds]));
+    this.webhooks = new Set(mine.filter(({ executor }) => executor === "webhook").map(({ id }) => id));
     this.queueIds = new Set(
       servable.queues.filter(({ name }) => queues === undefined || queues.includes(name)).map(({ id }) => id),
     );
@@ -52,6 +54,11 @@ export class Supported {
 
   supports({ definitionId, queueId, band }: KnownLane): boolean {
     return this.leaseSeconds.has(definitionId) && this.queueIds.has(queueId) && (this.wanted.bands?.has(band) ?? true);
+  }
+
+  /** True if the lane's jobs deliver webhooks. */
+  isWebhook({ definitionId }: Pick<KnownLane, "definitionId">): boolean {
+    return this.webhooks.has(definitionId);
   }
 
   /** Returns the lease length for jobs of this lane, in seconds. */

@@ -1,31 +1,64 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
+import { ANSWER_BYTES } from "./dns-query";
 
 /** The answers for a name: IPv4 addresses, one list per successive query, or `silence`. */
 export type Zone = Readonly<Record<string, readonly (readonly string[])[] | "silence">>;
 
+interface NameServer {
+  readonly address: string;
+  /** The names of all A queries. */
+  readonly asked: readonly string[];
+  close(): void;
+}
+
 /**
  * Starts a name server that answers A queries from a zone (`*.x` matches all names below x), and NXDOMAIN otherwise.
+ * Sends long answers over TCP only.
  */
-export async function startNameServer(zone: Zone): Promise<{ address: string; asked: string[]; close(): void }> {
-  const socket = createSocket("udp4");
+export async function startNameServer(zone: Zone): Promise<NameServer> {
+  const [socket, server] = [createSocket("udp4"), createServer()];
   const asked: string[] = [];
-  socket.on("message", (query, from) => {
+  const answer = (query: Buffer): Buffer | null => {
     const { name, type, end } = questionOf(query);
     const key = Object.hasOwn(zone, name) ? name : `*.${name.split(".").slice(-2).join(".")}`;
     const answers = zone[key];
-    if (answers === "silence") return;
+    if (answers === "silence") return null;
     const isA = type === 1;
     const times = asked.filter((one) => one === name).length;
     if (isA) asked.push(name);
     const addresses = isA && answers ? (answers[Math.min(times, answers.length - 1)] ?? []) : [];
-    socket.send(answerTo(query, end, answers ? addresses : null), from.port, from.address);
+    return answerTo(query, end, answers ? addresses : null);
+  };
+  server.on("connection", (connection) => {
+    connection.on("error", () => undefined);
+    connection.on("data", (bytes) => {
+      const whole = answer(bytes.subarray(2));
+      if (whole) connection.write(Buffer.concat([Buffer.from([whole.length >> 8, whole.length & 0xff]), whole]));
+    });
   });
-  socket.bind(0, "127.0.0.1");
-  await once(socket, "listening");
-  const { port } = socket.address() as AddressInfo;
-  return { address: `127.0.0.1:${port}`, asked, close: () => socket.close() };
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  socket.on("message", (query, from) => {
+    const whole = answer(query);
+    if (whole) socket.send(whole.length > ANSWER_BYTES ? truncated(whole) : whole, from.port, from.address);
+  });
+  await once(socket.bind(port, "127.0.0.1"), "listening");
+  const close = () => {
+    socket.close();
+    server.close();
+  };
+  return { address: `127.0.0.1:${port}`, asked, close };
+}
+
+/** The beginning of an answer, marked as truncated. */
+function truncated(answer: Buffer): Buffer {
+  const { end } = questionOf(answer);
+  const short = Buffer.from(answer.subarray(0, end));
+  short.writeUInt16BE(0x8380, 2);
+  short.writeUInt16BE(0, 6);
+  return short;
 }
 
 function questionOf(query: Buffer): { name: string; type: number; end: number } {

@@ -1,11 +1,12 @@
-import { Resolver } from "node:dns/promises";
+import { Resolver } from "node:dns";
 import { isIP } from "node:net";
 import { isPublicAddress } from "./addresses";
+import { ANSWER_BYTES, queryAddresses } from "./dns-query";
 import type { WebhookPolicy } from "./policy";
 import { isRefusal, notPublic, readTarget, type TargetRefusal, type WebhookTarget } from "./target";
 
-const QUERY_MS = 1000;
-const TRIES = 2;
+/** Addresses of a family that a connection tries, one after the other. */
+const MOST_TRIED = 4;
 
 export interface Address {
   readonly address: string;
@@ -13,9 +14,9 @@ export interface Address {
 }
 
 /**
- * Returns a target's addresses, all of them public. A name with one address that is not public is refused, as is a name
- * that cannot be resolved. Queries name servers directly, because the system's resolver would block a thread of the
- * process for each silent server.
+ * Returns up to four addresses of each family of a target. A name with one address that is not public is refused, as is
+ * a name that cannot be resolved. Queries name servers directly, because the system's resolver would block a thread of
+ * the process for each silent server.
  */
 export async function resolveTarget(
   target: WebhookTarget,
@@ -27,7 +28,8 @@ export async function resolveTarget(
   if (isLoopback) return [{ address: "127.0.0.1", family: 4 }];
   const addresses = await lookUp(host, policy);
   if ("code" in addresses) return addresses;
-  return addresses.every(({ address }) => isPublicAddress(address)) ? addresses : notPublic();
+  if (!addresses.every(({ address }) => isPublicAddress(address))) return notPublic();
+  return [4, 6].flatMap((of) => addresses.filter((one) => one.family === of).slice(0, MOST_TRIED));
 }
 
 /** Checks if webhooks may go to a URL, when it is saved. Returns null if they may. */
@@ -39,21 +41,18 @@ export async function checkTarget(text: string, policy: WebhookPolicy): Promise<
 }
 
 async function lookUp(host: string, { nameServers }: WebhookPolicy): Promise<Address[] | TargetRefusal> {
-  const resolver = new Resolver({ timeout: QUERY_MS, tries: TRIES });
-  if (nameServers) resolver.setServers(nameServers);
-  const deadline = setTimeout(() => resolver.cancel(), QUERY_MS * (TRIES + 1));
-  try {
-    const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const found = [
-      ...(v4.status === "fulfilled" ? v4.value : []).map((address) => ({ address, family: 4 as const })),
-      ...(v6.status === "fulfilled" ? v6.value : []).map((address) => ({ address, family: 6 as const })),
-    ];
-    if (found.length > 0) return found;
-    const reasons = [v4, v6].flatMap((answer) => (answer.status === "rejected" ? [codeOf(answer.reason)] : []));
-    return { code: "dns", detail: `the host name cannot be resolved (${reasons[0] ?? "no addresses"})` };
-  } finally {
-    clearTimeout(deadline);
+  const servers = nameServers ?? new Resolver().getServers();
+  const [v4, v6] = await Promise.all([queryAddresses(host, 4, servers), queryAddresses(host, 6, servers)]);
+  if (v4.error === "ETOOLONG" || v6.error === "ETOOLONG") {
+    return {
+      code: "dns",
+      detail: `the host name has more addresses than a DNS answer of ${ANSWER_BYTES} bytes can hold`,
+    };
   }
+  const found = [
+    ...v4.addresses.map((address) => ({ address, family: 4 as const })),
+    ...v6.addresses.map((address) => ({ address, family: 6 as const })),
+  ];
+  if (found.length > 0) return found;
+  return { code: "dns", detail: `the host name cannot be resolved (${v4.error ?? v6.error})` };
 }
-
-const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code ?? "failed");

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startNameServer } from "./name-server.fixture";
 import { type Receiver, startReceiver } from "./receiver.fixture";
-import { checkTarget } from "./resolve";
+import { checkTarget, resolveTarget } from "./resolve";
 import { post } from "./send";
+import { isRefusal, readTarget } from "./target";
+
+const publicAddresses = (count: number) => Array.from({ length: count }, (_, n) => `93.184.${n >> 8}.${n & 255}`);
 
 let names: Awaited<ReturnType<typeof startNameServer>>;
 let receiver: Receiver;
@@ -16,6 +19,8 @@ beforeAll(async () => {
     "rebind.example.test": [["93.184.215.14"], ["127.0.0.1"]],
     "silent.example.test": "silence",
     "empty.example.test": [[]],
+    "many.example.test": [publicAddresses(4000)],
+    "some.example.test": [publicAddresses(60)],
   });
 });
 afterAll(async () => {
@@ -134,6 +139,19 @@ describe("WEBHOOK-01 C5 addresses that are not public", () => {
       expect((await send(`https://${host}/`)).failed).toMatchObject({ code: "dns" });
     },
   );
+
+  test("a name with thousands of addresses is refused on save and on delivery", async () => {
+    const detail = "the host name has more addresses than a DNS answer of 1232 bytes can hold";
+    expect(await checkTarget("https://many.example.test/", policy())).toEqual({ code: "dns", detail });
+    const { failed } = await send("https://many.example.test/");
+    expect(failed).toEqual({ code: "dns", detail: `the URL: ${detail}` });
+  });
+
+  test("a delivery tries four addresses of a family", async () => {
+    const target = readTarget("https://some.example.test/", policy());
+    const addresses = isRefusal(target) ? target : await resolveTarget(target, policy());
+    expect(addresses).toEqual(publicAddresses(4).map((address) => ({ address, family: 4 })));
+  });
 
   test("a name that was public on save and is not on delivery is refused", async () => {
     expect(await checkTarget("https://rebind.example.test/", policy())).toBeNull();
