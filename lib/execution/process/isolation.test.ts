@@ -14,6 +14,7 @@ const BEST: Isolation = {
   unshare: "unshare",
   setpriv: "setpriv",
   prlimit: "prlimit",
+  ionice: "ionice",
   runAs: null,
   ownUsers: false,
 };

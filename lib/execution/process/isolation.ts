@@ -33,7 +33,7 @@ function program(name: string): string | null {
  * @throws JobError if a folder to hide leads to the root of the file system
  */
 export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
-  const programs = { unshare: null, setpriv: null, prlimit: null };
+  const programs = { unshare: null, setpriv: null, prlimit: null, ionice: null };
   const plain: Isolation = { namespace: null, userNamespace: false, hidden: null, ...programs, runAs, ownUsers: false };
   if (mode === "plain") return plain;
   const unshare = mode !== "group" && process.platform === "linux" ? program("unshare") : null;
@@ -41,15 +41,17 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
   const prlimit = program("prlimit");
   const mount = program("mount");
   const hidden = mount ? await planHiding(hide, mount) : null;
-  const strong = { ...plain, unshare, setpriv, prlimit, userNamespace: hasWorkersUser(mode) };
+  const weak = { ...plain, ionice: process.platform === "linux" ? program("ionice") : null };
+  const strong = { ...weak, unshare, setpriv, prlimit, userNamespace: hasWorkersUser(mode) };
   const ladder: Isolation[] = [
     { ...strong, namespace: "unshare-with-proc", hidden },
     { ...strong, namespace: "unshare", hidden },
     { ...strong, namespace: "unshare-with-proc" },
     { ...strong, namespace: "unshare" },
-    { ...plain, setpriv, prlimit },
-    { ...plain, prlimit },
-    { ...plain, setpriv },
+    { ...weak, setpriv, prlimit },
+    { ...weak, prlimit },
+    { ...weak, setpriv },
+    weak,
   ];
   // Within the namespace only setpriv can change the user, because entering it needs root.
   const possible = ladder
