@@ -22,6 +22,8 @@ const made = (name: string) => {
   return { path, put: (file: string, text: string) => fs.writeFileSync(join(path, file), text) };
 };
 
+const resultIn = (line: Buffer) => (JSON.parse(line.toString()) as { value: Record<string, unknown> }).value;
+
 /** Runs a script as a worker would, with standard output or frames redirected if given. */
 function runScript(name: string, args: readonly string[], { out = "pipe", frames = "pipe" } = {}) {
   const open = (to: string) => (to === "pipe" ? to : fs.openSync(to, "w"));
@@ -36,7 +38,7 @@ function runScript(name: string, args: readonly string[], { out = "pipe", frames
     stdout: ran.output[1]?.toString() ?? "",
     stderr: ran.output[2]?.toString() ?? "",
     rows: said.flatMap((frame) => (frame.type === "row" ? [frame.value as Record<string, unknown>] : [])),
-    result: said.flatMap((frame) => (frame.type === "result" ? [frame.value as Record<string, unknown>] : []))[0],
+    result: said.flatMap((frame) => (frame.type === "result" ? [resultIn(frame.line)] : []))[0],
   };
 }
 

@@ -150,7 +150,7 @@ function warnOfExposure({ exposure, isRefusing }: CommandRegistry): void {
     return;
   }
   const cure =
-    "let its user make user namespaces, run it as root, or set COMMANDS_UNSAFE_IN_PRODUCTION=true (docs/operations.md)";
+    "let its user make user namespaces with a /proc of their own, run it as root, or set COMMANDS_UNSAFE_IN_PRODUCTION=true (docs/operations.md)";
   log.error({ ...fields, cure }, "commands are not isolated from the worker: none is started");
 }
 

@@ -247,6 +247,7 @@ const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/execution/output/forms-in-texts.ts":
     "secrets and kept texts, fed in lib/execution/output/forms-in-texts.test.ts",
   "lib/execution/output/read-paced.ts": "passes on bytes",
+  "lib/execution/output/result-line.ts": "a line, by FrameReader and parseCaptured",
   "lib/execution/output/secret-forms.ts": "an operator's secrets, once for each attempt",
   "lib/execution/output/traces.ts": "lines, by errorMessage",
   "lib/webhooks/delivery/deliver.ts": "an answer, by redactText",

@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 import { Turns } from "@/lib/turns";
-import { cleanMessage, cleanResult, reportTo } from "../output/clean-result";
-import { type Frame, FrameReader, type LostKind, shortMessage } from "../output/frames";
+import { cleanMessage, cleanResult } from "../output/clean-result";
+import { type Frame, FrameReader, type LostKind, notJson, shortMessage } from "../output/frames";
+import { readResult } from "../output/result-line";
 import type { SecretForms } from "../output/secret-forms";
 import type { RunContext } from "../types";
 import { NamedFiles } from "./named-files";
@@ -29,13 +30,14 @@ export class FrameSink {
   /** True while the handler has not taken the rows; the command is then not idle. */
   isBlocked = false;
   lastActivity = performance.now();
-  result: SentResult | null = null;
   snooze: { readonly seconds: number; readonly reason: string | null } | null = null;
   /** Files to keep when the command has ended. */
   readonly artifacts = new NamedFiles();
   readonly #lost = new Map<LostKind, string>();
   readonly #options: FrameSinkOptions;
   readonly #turns = new Turns();
+  /** The last result. A line, because its value may take fifty times as much memory, and a later one may replace it. */
+  #resultLine: Buffer | null = null;
   #problems = 0;
 
   constructor(options: FrameSinkOptions) {
@@ -64,7 +66,7 @@ export class FrameSink {
       await this.#turns.next();
       this.lastActivity = performance.now();
       if (frame.type === "row") await this.#passRow(frame);
-      else if (frame.type === "result") await this.#keepResult(frame);
+      else if (frame.type === "result") this.#keepResult(frame);
       else this.#take(frame);
     }
   }
@@ -76,14 +78,32 @@ export class FrameSink {
     this.lastActivity = performance.now();
   }
 
-  // Cleaned at once, because a megabyte of JSON may take fifty times as much memory as a value until the command ends.
-  async #keepResult({ value, changes }: Of<"result">): Promise<void> {
-    const { ctx, secrets } = this.#options;
-    for (const change of changes) reportTo(ctx)(change);
-    await this.#turns.next();
-    const later: string[] = [];
-    this.result = { value: cleanResult(value, secrets, (change) => later.push(change)), changes: later };
+  #keepResult({ line }: Of<"result">): void {
+    this.#resultLine = line;
     this.#lost.delete("result");
+  }
+
+  /** Parses the last result; null without one. Call after the last frame, before `lost`. */
+  async takeResult(): Promise<SentResult | null> {
+    const line = this.#resultLine;
+    if (line === null) return null;
+    this.#resultLine = null;
+    const changes = new Set<string>();
+    try {
+      const value = await readResult(
+        line,
+        (change) => changes.add(change),
+        () => this.#turns.next(),
+      );
+      await this.#turns.next();
+      return {
+        value: cleanResult(value, this.#options.secrets, (change) => changes.add(change)),
+        changes: [...changes],
+      };
+    } catch {
+      this.#report(notJson(line.toString("utf8")));
+      return null;
+    }
   }
 
   #take(frame: Exclude<Frame, { type: "row" | "result" }>): void {

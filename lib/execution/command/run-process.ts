@@ -11,7 +11,7 @@ import type { Isolation } from "../process/supervisor";
 import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
 import { type CommandUsage, UsageMeter } from "../process/usage";
 import type { StopReason } from "../types";
-import { FrameSink, type FrameSinkOptions } from "./frame-sink";
+import { FrameSink, type FrameSinkOptions, type SentResult } from "./frame-sink";
 import type { InheritedFiles } from "./inherited-files";
 import { type StopPlan, Stopper } from "./stopper";
 
@@ -43,7 +43,7 @@ export interface ProcessResult {
   readonly stoppedBy: StopReason | null;
   /** Set if the command was killed because its processes together exceeded their memory limit. */
   readonly overMemory?: OverMemory;
-  readonly result: FrameSink["result"];
+  readonly result: SentResult | null;
   /** Set if the command asked to run again later. */
   readonly snooze?: FrameSink["snooze"];
   /** An unreadable frame on fd 3 that the outcome depends on. */
@@ -99,6 +99,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   for (const stream of child.stdio) stream?.destroy();
   plan.capture.stdout.endOfProcess();
   plan.capture.stderr.endOfProcess();
+  const result = await sink.takeResult();
   return {
     pid,
     ...(exitCode === null ? {} : { exitCode }),
@@ -106,7 +107,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     ...(usage === undefined ? {} : { usage }),
     stoppedBy: stopper.reason,
     ...(overMemory === undefined ? {} : { overMemory }),
-    result: sink.result,
+    result,
     snooze: sink.snooze,
     lost: sink.lost,
     artifacts: sink.artifacts.all,

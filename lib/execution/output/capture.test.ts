@@ -158,7 +158,7 @@ test("frames: the size of one is limited, and the next one is read", () => {
   expect(frames[1]).toMatchObject({ lost: "row" });
   expect(frames[2]).toMatchObject({ lost: "row" });
   expect([...reader.push(Buffer.from('{"type":"result","value":1}'))]).toEqual([]);
-  expect(reader.flush()).toEqual([{ type: "result", value: 1, changes: [] }]);
+  expect(reader.flush()).toEqual([{ type: "result", line: Buffer.from('{"type":"result","value":1}') }]);
 });
 
 test("live output is bounded, reports how much it omits, and contains the end", () => {

@@ -12,6 +12,8 @@ const MAX_NODES = 10_000;
 const PREVIEW_CHARS = 2000;
 /** Change reported for numbers that a double cannot hold. */
 export const NUMBERS_AS_TEXT = "numbers that JSON readers would round are kept as texts";
+/** Change reported for a result with more values than are kept. */
+export const TOO_MANY_VALUES = "values are left out: too many values";
 const NOT_JSON = [Map, Set, WeakMap, WeakSet, Promise, ArrayBuffer, RegExp] as const;
 
 /** True for an object whose content JSON.stringify would lose without an error. */

@@ -133,6 +133,8 @@ test("any number of such lines is parsed in linear time", () => {
     "Stack trace:\n#0 a\n\nNext A",
     "a.rb:1: syntax error, x",
     `${"(A".repeat(500)})`,
+    "  + Exception Group Traceback",
+    "",
   ]) {
     const flood = `${line}\n`.repeat(Math.ceil((192 * 1024) / (line.length + 1)));
     const begin = performance.now();
@@ -140,6 +142,19 @@ test("any number of such lines is parsed in linear time", () => {
     errorMessage(`\n${flood}`);
     expect(performance.now() - begin, line).toBeLessThan(3000);
   }
+});
+
+test("a group of Python without a message leaves the crash below it to be found", () => {
+  const crash = ["Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "ValueError: no disk", ""];
+  expect(errorMessage(["  + Exception Group Traceback", "  | ", ...crash].join("\n"))).toBe("ValueError: no disk");
+  expect(errorMessage(["ValueError: no disk", "  + Exception Group Traceback", "x", ""].join("\n"))).toBe("x");
+});
+
+test("reads the last 5,000 lines, and the last 128 KiB", () => {
+  const crash = "Error: no disk\n    at f (/a.js:1:2)\n";
+  expect(errorMessage(`${crash}${"\n".repeat(4990)}`)).toBe("Error: no disk");
+  expect(errorMessage(`${crash}${"\n".repeat(5010)}`)).toBe(null);
+  expect(errorMessage(`${crash}${`${"x".repeat(8 * 1024)}\n`.repeat(16)}last`)).toBe("last");
 });
 
 test("returns the line above a native stack trace", () => {

@@ -2,6 +2,9 @@ import { stripVTControlCharacters } from "node:util";
 import { shortMessage } from "./frames";
 import { type Trace, traceAt } from "./traces";
 
+/** Limits on what is read, from the end; a stack overflow in Java prints about 100,000 characters in 1,000 lines. */
+const MOST_CHARS = 128 * 1024;
+const MOST_READ_LINES = 5000;
 const MOST_LINE_CHARS = 1000;
 const MOST_LINES = 5;
 const MOST_MESSAGE_CHARS = 330;
@@ -17,11 +20,12 @@ const OWN_ERROR = /^(?:[\w./-]{1,100}: )?\[?(?:error|fatal(?: error)?|critical|p
 /**
  * Finds the error message in a failed program's standard error, at most 500 characters. That is the exception above or
  * below the frames of Node, Python, Java, Go, Ruby, Perl, PHP, Rust or .NET, with its cause; else the last line that is
- * not a note of the runtime. Linear in the length of the text.
+ * not a note of the runtime. Reads the last 128 KiB and 5,000 lines of the text, in linear time.
  */
 export function errorMessage(stderr: string): string | null {
-  const lines = stripVTControlCharacters(stderr)
+  const lines = stripVTControlCharacters(stderr.slice(-MOST_CHARS))
     .split(/\r?\n|\r/)
+    .slice(-MOST_READ_LINES)
     .map((line) => line.slice(0, MOST_LINE_CHARS).trimEnd());
   const trace = lastTrace(lines);
   const below = lines.slice((trace?.end ?? -1) + 1).filter((line) => line.trim() !== "" && !TRAILER.test(line));

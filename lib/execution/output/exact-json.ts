@@ -7,11 +7,8 @@ import { isNotJson, NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
  * and keys that appear twice, of which the last one counts.
  * @throws SyntaxError
  */
-export const parseCaptured = (text: string, report: ReportChange): unknown =>
-  exactValue(JSON.parse(text) as unknown, text, report);
-
-/** Like `parseCaptured`, for a text that JSON.parse has already parsed to `value`. */
-export function exactValue(value: unknown, text: string, report: ReportChange): unknown {
+export function parseCaptured(text: string, report: ReportChange): unknown {
+  const value = JSON.parse(text) as unknown;
   if (text.includes('"') && scanJson(text, Number.POSITIVE_INFINITY).some(isDuplicateKey)) report(KEY_TWICE);
   const quoted = quoteInexactNumbers(text);
   return quoted === text ? value : parseQuoted(quoted, report);
@@ -25,12 +22,23 @@ export async function parseCapturedInTurns(
 ): Promise<unknown> {
   const value = JSON.parse(text) as unknown;
   await pause();
-  const problems = text.includes('"') ? await scanJsonInTurns(text, pause, Number.POSITIVE_INFINITY) : [];
-  if (problems.some(isDuplicateKey)) report(KEY_TWICE);
+  if (text.includes('"')) await reportRepeatedKeys(text, report, pause);
   await pause();
   const quoted = quoteInexactNumbers(text);
   await pause();
   return quoted === text ? value : parseQuoted(quoted, report);
+}
+
+/**
+ * Reports keys that appear twice, unless ten other problems come first. @throws MalformedJson
+ */
+export async function reportRepeatedKeys(
+  text: string,
+  report: ReportChange,
+  pause: () => Promise<void>,
+): Promise<void> {
+  const problems = await scanJsonInTurns(text, pause, Number.POSITIVE_INFINITY);
+  if (problems.some(isDuplicateKey)) report(KEY_TWICE);
 }
 
 const KEY_TWICE = "a key appears twice, and its last value is kept";

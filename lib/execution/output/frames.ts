@@ -1,10 +1,9 @@
-import { isUtf8 } from "node:buffer";
 import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { LogLevel } from "../types";
 import { artifactOfFrame } from "./artifact-frame";
 import { storable } from "./clean-text";
-import { exactValue } from "./exact-json";
 import { LineBuffer } from "./line-buffer";
+import { FrameOutline } from "./result-line";
 
 /** Limit on UTF-8 bytes of one line on fd 3. */
 export const MAX_FRAME_BYTES = 64 * 1024;
@@ -17,8 +16,8 @@ export type Frame =
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string }
   /** `size`: UTF-8 bytes of its line. */
   | { readonly type: "row"; readonly value: unknown; readonly size: number }
-  /** `changes` names how the value differs from the one that was sent. */
-  | { readonly type: "result"; readonly value: unknown; readonly changes: readonly string[] }
+  /** Its line, for `readResult`: only the last result of a command is parsed. */
+  | { readonly type: "result"; readonly line: Buffer }
   | { readonly type: "snooze"; readonly seconds: number; readonly reason: string | null }
   | ReturnType<typeof artifactOfFrame>
   | { readonly type: "invalid"; readonly problem: string; readonly lost: LostKind | null };
@@ -49,7 +48,8 @@ export class FrameReader {
   }
 }
 
-const invalid = (problem: string, lost: LostKind | null = null): Frame => ({ type: "invalid", problem, lost });
+type Invalid = Extract<Frame, { type: "invalid" }>;
+const invalid = (problem: string, lost: LostKind | null = null): Invalid => ({ type: "invalid", problem, lost });
 
 function tooLong(size: number, lost: LostKind | null): Frame {
   const most = lost === "result" ? MAX_LINE_BYTES : MAX_FRAME_BYTES;
@@ -69,30 +69,39 @@ function lostKind(text: string, otherwise: LostKind | null): LostKind | null {
 }
 
 function parseFrame(line: Buffer): Frame {
+  return line.length > MAX_FRAME_BYTES ? parseLong(line) : parseShort(line);
+}
+
+function parseShort(line: Buffer): Frame {
   const text = line.toString("utf8");
   let frame: unknown;
   try {
     frame = JSON.parse(text);
   } catch {
-    return invalid("a line is not JSON", lostKind(text, null));
+    return notJson(text);
   }
   if (typeof frame !== "object" || frame === null) return invalid("a frame is no object");
-  const { type } = frame as { type?: unknown };
-  if (type === "result") return toResult(frame, { line, text });
-  if (line.length > MAX_FRAME_BYTES) return tooLong(line.length, isLostKind(type) ? type : null);
-  return toFrame(frame as Record<string, unknown>, { line, text });
+  return (frame as { type?: unknown }).type === "result"
+    ? toResult(line)
+    : toFrame(frame as Record<string, unknown>, { line, text });
 }
+
+/** Only a result may be so long; whether it is JSON is known when `readResult` reads it. */
+function parseLong(line: Buffer): Frame {
+  const { isObject, type } = new FrameOutline(line);
+  if (!isObject) return notJson(line.toString("utf8"));
+  return type === "result" ? toResult(line) : tooLong(line.length, isLostKind(type) ? type : null);
+}
+
+/** The frame for a line that cannot be parsed. */
+export const notJson = (text: string) => invalid("a line is not JSON", lostKind(text, null));
+
+/** Copies the line, because its buffer gets the next one. */
+const toResult = (line: Buffer): Frame => ({ type: "result", line: Buffer.from(line) });
 
 interface FrameLine {
   readonly line: Buffer;
   readonly text: string;
-}
-
-function toResult(frame: object, { line, text }: FrameLine): Frame {
-  const changes: string[] = [];
-  const { value } = exactValue(frame, text, (change) => changes.push(change)) as { value?: unknown };
-  if (!isUtf8(line)) changes.push("bytes that are not UTF-8 are replaced");
-  return { type: "result", value, changes };
 }
 
 function toFrame(frame: Record<string, unknown>, { line, text }: FrameLine): Frame {

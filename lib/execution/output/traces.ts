@@ -41,7 +41,7 @@ function isFrame(line: string): boolean {
 
 /**
  * Reads the crash that begins, or whose frames begin, at a line; null when there is none. `after` is the end of the
- * last one.
+ * last one. A reader returns null only after a bounded number of lines, because the next line is read after it.
  */
 export function traceAt(lines: Lines, at: number, after: number): Trace | null {
   const line = lines[at] ?? "";
@@ -91,10 +91,11 @@ function causeAbove(lines: Lines, at: number): string | null {
   return lines[begin] || null;
 }
 
-function pythonGroup(lines: Lines, at: number): Trace | null {
+function pythonGroup(lines: Lines, at: number): Trace {
   const end = skip(lines, at + 1, /^\s+[|+]/);
   const message = lines.slice(at + 1, end).find((line) => /^ {2}\| \S/.test(line) && !line.includes("Traceback"));
-  return message === undefined ? null : { message: [message.slice(4)], cause: null, end: end - 1 };
+  // Without a message, the lines still count as read: otherwise each of them would read those below it again.
+  return { message: message === undefined ? [] : [message.slice(4)], cause: null, end: end - 1 };
 }
 
 function rubyTrace(lines: Lines, at: number): Trace {

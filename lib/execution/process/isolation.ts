@@ -33,7 +33,7 @@ function program(name: string): string | null {
  * @throws JobError if a folder to hide leads to the root of the file system
  */
 export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
-  const programs = { unshare: null, setpriv: null, prlimit: null };
+  const programs = { unshare: null, setpriv: null, prlimit: null, ionice: null };
   const plain: Isolation = { namespace: null, userNamespace: false, hidden: null, ...programs, runAs, ownUsers: false };
   if (mode === "plain") return plain;
   const unshare = mode !== "group" && process.platform === "linux" ? program("unshare") : null;
@@ -41,15 +41,17 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
   const prlimit = program("prlimit");
   const mount = program("mount");
   const hidden = mount ? await planHiding(hide, mount) : null;
-  const strong = { ...plain, unshare, setpriv, prlimit, userNamespace: hasWorkersUser(mode) };
+  const weak = { ...plain, ionice: process.platform === "linux" ? program("ionice") : null };
+  const strong = { ...weak, unshare, setpriv, prlimit, userNamespace: hasWorkersUser(mode) };
   const ladder: Isolation[] = [
     { ...strong, namespace: "unshare-with-proc", hidden },
     { ...strong, namespace: "unshare", hidden },
     { ...strong, namespace: "unshare-with-proc" },
     { ...strong, namespace: "unshare" },
-    { ...plain, setpriv, prlimit },
-    { ...plain, prlimit },
-    { ...plain, setpriv },
+    { ...weak, setpriv, prlimit },
+    { ...weak, prlimit },
+    { ...weak, setpriv },
+    weak,
   ];
   // Within the namespace only setpriv can change the user, because entering it needs root.
   const possible = ladder
@@ -90,14 +92,17 @@ async function works(isolation: Isolation, folder: string): Promise<boolean> {
 const isOutOfFiles = (error: NodeJS.ErrnoException): boolean => error.code === "EMFILE" || error.code === "ENFILE";
 
 /**
- * Returns what commands could read of the worker, for its log; null if nothing. Running commands as another user
- * prevents it.
+ * Returns what commands could read or change of the worker, for its log; null if nothing. Running commands as another
+ * user prevents it.
  */
 export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolation): string | null {
-  if (runAs || (userNamespace && namespace && hidden)) return null;
+  if (runAs) return null;
   const files = "every file that the worker's user can read, those with secrets among them";
-  if (userNamespace && namespace) return files;
-  return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
+  if (!userNamespace || !namespace)
+    return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
+  const processes = "the list of all processes, and change settings of the worker's process in /proc";
+  const exposed = [...(namespace === "unshare-with-proc" ? [] : [processes]), ...(hidden ? [] : [files])];
+  return exposed.length > 0 ? exposed.join("; ") : null;
 }
 
 /**
@@ -109,6 +114,7 @@ export function describeIsolation(isolation: Isolation): string {
   const user = runAs && (ownUsers ? "user per tenant" : `user ${runAs.name}`);
   const parts = [namespace ? "pid-namespace" : "process-group", user ?? "own user"];
   if (userNamespace && namespace) parts.push("user-namespace");
+  if (namespace === "unshare") parts.push("shared-proc");
   if (hidden) parts.push("private-mounts");
   if (setpriv) parts.push("no-new-privs");
   if (prlimit) parts.push("limits");

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { getPriority } from "node:os";
-import { expect, test } from "vitest";
-import { until } from "../test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeTestFolder, runShell, type TestFolder, until } from "../test-support";
 import { processTree } from "./process-tree";
 import { UsageMeter } from "./usage";
 
@@ -34,3 +34,22 @@ test.runIf(process.platform === "linux")(
     }
   },
 );
+
+const canYield = spawnSync("/usr/bin/ionice", ["-c", "3", "true"]).status === 0;
+
+describe.runIf(process.platform === "linux" && canYield)("the disk", () => {
+  let folder: TestFolder;
+  beforeAll(async () => {
+    folder = await makeTestFolder();
+  });
+  afterAll(() => folder.remove());
+
+  test.each(["best", "user", "group"] as const)(
+    "is a command's when nothing else needs it, as for the processes it starts (isolation %s)",
+    async (isolation) => {
+      const { outcome, output } = await runShell(folder, "ionice -p $$; sh -c 'ionice -p $$'", { isolation });
+      expect(outcome.kind).toBe("succeeded");
+      expect(output.stdoutTail).toBe("idle\nidle\n");
+    },
+  );
+});

@@ -27,6 +27,7 @@ export interface Isolation {
   readonly unshare: string | null;
   readonly setpriv: string | null;
   readonly prlimit: string | null;
+  readonly ionice: string | null;
   /** The user of all commands, or of one tenant's. */
   readonly runAs: RunAs | null;
   /** True if each tenant's commands have their own user id. */
@@ -97,8 +98,9 @@ export function supervised(run: {
   limits: ResourceLimits;
 }): Supervised {
   const { isolation, command, mark, folder, shared, limits } = run;
-  const { namespace, userNamespace, hidden, unshare, setpriv, prlimit, runAs } = isolation;
+  const { namespace, userNamespace, hidden, unshare, setpriv, prlimit, ionice, runAs } = isolation;
   const inner = [
+    ...yieldDisk(ionice),
     ...dropPrivileges(setpriv, userNamespace ? null : runAs),
     ...limitResources(prlimit, limits),
     ...command,
@@ -139,6 +141,9 @@ function dropPrivileges(setpriv: string | null, runAs: Isolation["runAs"]): stri
     : [];
   return [setpriv, "--no-new-privs", ...user, "--"];
 }
+
+/** Gives the command the disk when nothing else needs it; new processes inherit that. Ignores a kernel that cannot. */
+const yieldDisk = (ionice: string | null): string[] => (ionice ? [ionice, "-c", "3", "-t"] : []);
 
 const MIB = 1024 * 1024;
 

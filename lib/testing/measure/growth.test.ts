@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fullFormats } from "ajv-formats/dist/formats";
 import { expect, test } from "vitest";
+import { errorMessage } from "@/lib/execution/output/error-lines";
 import { StreamRedactor } from "@/lib/execution/output/redactor";
 import { secretForms } from "@/lib/execution/output/secret-forms";
 import { compileArgSchema } from "@/lib/queue/definitions/arg-schema.policy";
@@ -99,6 +100,44 @@ test("the cost of a stream of output grows no faster than the output, however it
   ])
     expectLinear(`StreamRedactor of ${bit}`, (size) => bit.repeat(size / bit.length), { read, largest: 1024 * 1024 });
 });
+
+/** A line that opens each kind of crash; none of them is followed by what ends such a crash. */
+const OPENINGS = {
+  "Python's": "Traceback (most recent call last):",
+  "a Python file": '  File "a", line 1',
+  "Python's group": "  + Exception Group Traceback",
+  "Ruby's": "a.rb:1:in 'f': a (A)",
+  "Ruby's syntax error": "a.rb:1: syntax error, x",
+  "Go's": "panic: a",
+  "Rust's": "thread 'a' panicked at a",
+  "V8's": "FATAL ERROR: ",
+  "Node's": "/a:1",
+  "Java's": 'Exception in thread "a" a',
+  "a frame's": "    at a (b:1:1)",
+  "a frame with properties": "    at a (b:1:1) {",
+  "a cause's": "Caused by: ",
+  "PHP's": "Stack trace:\n\nNext a",
+};
+const BELOW = ["", "\n", " x\n", "x\n", "  | Traceback\n", "   ^\n", "\tfrom a.rb:1:in 'f'\n", "\n\n\n"];
+
+test.each(Object.entries(OPENINGS))(
+  "the cost of many openings of a crash, %s, grows no faster than their number",
+  (name, opening) => {
+    for (const below of BELOW) {
+      const crash = `${opening}\n${below}`;
+      const shapes = {
+        "again and again": (size: number) => crash.repeat(size / crash.length),
+        "again and again, then what is below it": (size: number) =>
+          `${opening}\n`.repeat(size / 2 / (opening.length + 1)) + below.repeat(size / 2 / Math.max(1, below.length)),
+      };
+      for (const [shape, make] of Object.entries(shapes))
+        expectLinear(`${name} opening with ${JSON.stringify(below)} ${shape}`, make, {
+          read: errorMessage,
+          largest: 128 * 1024,
+        });
+    }
+  },
+);
 
 test.each(Object.keys(fullFormats).filter((name) => !/int|float|double|password|binary/.test(name)))(
   "the cost of the format %s of an argument schema grows no faster than its input, or is refused",
