@@ -33,7 +33,7 @@ test("pointers escape special characters, and unknown fields are listed one by o
 
 test("API-06 a plus sign in a query is a blank and must be escaped", () => {
   const parse = (search: string) => parseQuery(jobListQuery, search);
-  expect(parse("?created_after=2026-03-29T02:30:00%2B01:00").created_after).toBe("2026-03-29T02:30:00+01:00");
+  expect(parse("?created_after=2026-03-29T02:30:00%2B01:00").created_after).toBe("2026-03-29T01:30:00.000Z");
   expect(problemOf(() => parse("?created_after=2026-03-29T02:30:00+01:00")).status).toBe(400);
 });
 

@@ -54,7 +54,7 @@ describe("the policy of a failure", () => {
   });
 
   test("A-07 a definition makes a class retryable or permanent", () => {
-    const retryClasses = { not_found: { retryable: true, maxAttempts: 2 }, unknown: { retryable: false } };
+    const retryClasses = { not_found: { retryable: true, max_attempts: 2 }, unknown: { retryable: false } };
     expect(policyFor("not_found", levels({ retryClasses }))).toMatchObject({ retryable: true, max_attempts: 2 });
     expect(policyFor("unknown", levels({ retryClasses })).retryable).toBe(false);
   });
