@@ -19,9 +19,9 @@ import {
   testTriggersBody,
   triggerListQuery,
 } from "@/lib/contract";
-import { artifactOfFrame } from "@/lib/execution/output/artifact-frame";
 import { cleanContext } from "@/lib/execution/output/clean-result";
 import { TextCleaner } from "@/lib/execution/output/clean-text";
+import { artifactOfFrame } from "@/lib/execution/output/frame/artifact-frame";
 import { FrameReader } from "@/lib/execution/output/frames";
 import { secretForms } from "@/lib/execution/output/secret-forms";
 import { StreamCapture } from "@/lib/execution/output/stream-capture";
@@ -247,7 +247,7 @@ const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/execution/output/forms-in-texts.ts":
     "secrets and kept texts, fed in lib/execution/output/forms-in-texts.test.ts",
   "lib/execution/output/read-paced.ts": "passes on bytes",
-  "lib/execution/output/result-line.ts": "a line, by FrameReader and parseCaptured",
+  "lib/execution/output/frame/result-line.ts": "a line, by FrameReader and parseCaptured",
   "lib/execution/output/secret-forms.ts": "an operator's secrets, once for each attempt",
   "lib/execution/output/traces.ts": "lines, by errorMessage",
   "lib/webhooks/delivery/deliver.ts": "an answer, by redactText",

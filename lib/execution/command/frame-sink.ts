@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
 import { Turns } from "@/lib/turns";
 import { cleanMessage, cleanResult } from "../output/clean-result";
+import { readResult } from "../output/frame/result-line";
 import { type Frame, FrameReader, type LostKind, notJson, shortMessage } from "../output/frames";
-import { readResult } from "../output/result-line";
 import type { SecretForms } from "../output/secret-forms";
 import type { RunContext } from "../types";
 import { NamedFiles } from "./named-files";

@@ -58,7 +58,7 @@ async function heldAfter(
   rows?.discard();
   end();
   await reading;
-  expect([lines, sink]).toBeDefined();
+  expect([lines, sink, await sink.takeResult()]).toBeDefined();
   return held;
 }
 

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { expect, test, vi } from "vitest";
 import { longestTurn } from "@/lib/testing/measure/longest-turn";
+import { FrameOutline } from "../output/frame/result-line";
 import { MAX_FRAME_BYTES } from "../output/frames";
-import { FrameOutline } from "../output/result-line";
 import { secretForms } from "../output/secret-forms";
 import { FrameSink } from "./frame-sink";
 

@@ -1,9 +1,9 @@
 import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { LogLevel } from "../types";
-import { artifactOfFrame } from "./artifact-frame";
 import { storable } from "./clean-text";
-import { LineBuffer } from "./line-buffer";
-import { FrameOutline } from "./result-line";
+import { artifactOfFrame } from "./frame/artifact-frame";
+import { LineBuffer } from "./frame/line-buffer";
+import { FrameOutline } from "./frame/result-line";
 
 /** Limit on UTF-8 bytes of one line on fd 3. */
 export const MAX_FRAME_BYTES = 64 * 1024;

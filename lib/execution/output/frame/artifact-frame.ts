@@ -1,4 +1,4 @@
-import type { NamedFile } from "../artifacts/collect";
+import type { NamedFile } from "../../artifacts/collect";
 
 /**
  * Returns a file that a command wants to keep. A frame without a name or a path is accepted too: its file cannot be

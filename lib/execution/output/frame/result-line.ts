@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { SCAN_LIMITS } from "@/lib/contract/scan-json";
-import { type ReportChange, TOO_MANY_VALUES } from "./clean-result";
-import { parseCapturedInTurns, reportRepeatedKeys } from "./exact-json";
+import { type ReportChange, TOO_MANY_VALUES } from "../clean-result";
+import { parseCapturedInTurns, reportRepeatedKeys } from "../exact-json";
 
 const [QUOTE, ESCAPE, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const [OBJECT, END_OF_OBJECT, LIST, END_OF_LIST] = [0x7b, 0x7d, 0x5b, 0x5d];
