@@ -8,7 +8,6 @@
  * `tenant.ts`.
  */
 
-export { countRows, type RowCount } from "./count-rows";
 export { openDatabase } from "./database";
 export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
@@ -19,7 +18,7 @@ export { type MigrateOptions, MigrationError, makeRoles, migrate } from "./migra
 export { BEFORE_BASELINE_ADVICE } from "./migrate/ledger";
 export { loginOf, roleName, roleUrl } from "./migrate/role-logins.mjs";
 export { type SchemaStatus, schemaStatus } from "./migrate/status";
-export { columnsOf } from "./orm";
+export { columnsOf, countRows, type RowCount } from "./orm";
 export { PREPARED_LOST_ADVICE } from "./pool";
 export { retryUndone } from "./retry";
 export { unsafeLogin } from "./safe-login";

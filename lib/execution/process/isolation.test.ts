@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeIsolation, exposureOf } from "./isolation";
 import type { Isolation } from "./supervisor";
 
-const HIDDEN: Isolation["hidden"] = { mount: "mount", covers: [], files: [], locked: null, places: [] };
+const HIDDEN: Isolation["hidden"] = { mount: "mount", covers: [], files: [], locked: null, resolved: [] };
 const BEST: Isolation = {
   namespace: "unshare-with-proc",
   userNamespace: true,
