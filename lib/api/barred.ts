@@ -18,6 +18,6 @@ const NEEDED: Partial<Record<QueueError["code"], TenantPermission>> = {
   "job-events-barred": "jobs:read",
 };
 
-/** Returns the permission for want of which the queue refused a request. Matched by name: see toHttpProblem. */
+/** Returns the permission whose absence made the queue refuse a request. Matched by name: see toHttpProblem. */
 export const missingFor = (error: unknown): TenantPermission | undefined =>
   error instanceof Error && error.name === "QueueError" ? NEEDED[(error as QueueError).code] : undefined;

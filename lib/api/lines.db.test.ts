@@ -18,6 +18,8 @@ const [acme = "", globex = ""] = await Promise.all(
 // Loads the route, and makes the keys known.
 for (const key of [acme, globex]) await call("GET", "/api/v1/jobs", { key });
 
+// Many, because the other request takes more steps than one that is refused.
+const FLOOD = 150;
 const poolOf = { database: "web", authentication: "auth" } as const;
 const invalid = generateApiKey().key;
 
@@ -35,7 +37,7 @@ test.each([
       await call("GET", "/api/v1/jobs", { key: sent });
       answers.push(name);
     };
-    const flood = Array.from({ length: 30 }, () => list("flood", key));
+    const flood = Array.from({ length: FLOOD }, () => list("flood", key));
     await expect.poll(() => pool.stats().waiting).toBeGreaterThanOrEqual(flood.length);
     const before = pool.stats().waiting;
     const other = list("globex", globex);
@@ -43,6 +45,6 @@ test.each([
     await borrowed[0]?.();
     await Promise.all([...flood, other]);
     for (const release of borrowed.slice(1)) await release();
-    expect(answers.indexOf("globex")).toBeLessThan(10);
+    expect(answers.indexOf("globex")).toBeLessThan(FLOOD / 3);
   },
 );

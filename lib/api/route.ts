@@ -57,7 +57,7 @@ export interface RouteSpec<P, Q, B, R> {
    */
   readonly bodyList?: keyof B & string;
   readonly response: z.ZodType<R>;
-  /** Removes secrets from an answer. An Idempotency-Key stores and replays the result instead of the answer. */
+  /** Removes secrets from an answer. Under an Idempotency-Key, this version is stored and replayed. */
   withoutSecrets?(answer: R): R;
   /** The answer carries a strong ETag, and a change takes If-Match. The handler implements both. */
   readonly etag?: boolean;

@@ -14,7 +14,7 @@ test("few functions are longer than 50 lines", () => {
 });
 
 test("few exported names are defined in more than one file", () => {
-  expect(found.twiceDefined.length).toBeLessThanOrEqual(20);
+  expect(found.twiceDefined.length).toBeLessThanOrEqual(10);
 });
 
 test("each SQL function has one definition", () => {

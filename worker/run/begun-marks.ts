@@ -28,9 +28,9 @@ export type Begun = "begun" | "lost" | "expired";
 const noOf = ({ job }: JobInFlight): number => job.claimNo ?? 0;
 
 /**
- * Marks attempts as begun before their first side effect. Jobs that were claimed ahead have numbers, and one mark
- * records which of them have begun. Other jobs are marked one by one under their fence, as are all jobs when leases
- * were taken from this worker.
+ * Marks attempts as begun before their first side effect. Every claimed job has a number, and one mark records which of
+ * the jobs that the claim did not start have begun. When leases were taken from this worker, jobs are marked one by one
+ * under their fence instead.
  */
 export class BegunMarks {
   /** Numbered jobs that have not begun, in the order of their numbers. */

@@ -1,6 +1,6 @@
 /**
  * Runs claimed jobs: begins each attempt under its lease, stops it when the lease is lost, and records its end. Start
- * with `JobRunner`, then `executeAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
+ * with `JobRunner`, then `runAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
  * its first side effect; a job that has not begun is released without costing an attempt.
  */
 

@@ -16,8 +16,8 @@ interface WaitingPost {
 /**
  * Posts webhooks in one thread of this process. Checking the certificates of a receiver takes up to a second of
  * processor time, as the receiver chooses; here that delays other webhooks and nothing else. The thread starts with the
- * first post, and again after it died. The next thread sends posts that had no connection yet; each only once, because
- * one of them may be the cause. The others fail, because the receiver may have them.
+ * first post, and again after it died. The next thread sends posts again that had no connection yet, once, because one
+ * of them may have ended the thread. Posts with a connection fail, because they may have arrived.
  */
 export class WebhookThread {
   #worker: Worker | null = null;

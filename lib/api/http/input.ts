@@ -11,7 +11,7 @@ const MAX_ERRORS = 20;
 const MAX_KEY_IN_TEXT = 100;
 // Shorter than the deadline of a route, so a slow client gets `body-too-slow` and not `unavailable`.
 const BODY_WITHIN_MS = 3500;
-/** Characters of a body, and entries of its list, whose checks are long work from the start. */
+/** A body of more characters, or with a longer list, is checked in turns from the start. */
 const LONG_TEXT = 32_768;
 const LONG_LIST = 50;
 

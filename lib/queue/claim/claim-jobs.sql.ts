@@ -13,7 +13,7 @@ export const IS_LIMITED = `(select exists (
              select 1 from app.concurrency_limits c where (c.tenant_id is null or c.tenant_id = n.tenant_id)
                and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
            from app.lanes n where n.lane_no = l.lane_no)`;
-// The first half of each condition is evaluated once per statement, the second only while a pause or limit exists.
+// Whether any pause or limit exists is checked once per statement. Only if one does is each lane checked.
 const IS_OPEN = `${notPaused(IS_PAUSED)}
        and (not (select exists (select 1 from app.concurrency_limits))
          or not ${IS_LIMITED})`;
@@ -21,7 +21,7 @@ const IS_OPEN = `${notPaused(IS_PAUSED)}
 /** An expired job never begins, not even in the second before the sweep ends it. */
 const IS_IN_TIME = "(expires_at is null or expires_at > app.clock())";
 
-/** The claims' instant. Read once, after every row is locked: what made these rows ready has committed by then. */
+/** The instant of the claim, read after all rows are locked. So whatever made a row ready committed before it. */
 const MOMENT = "(select at from moment)";
 
 /**
@@ -64,8 +64,8 @@ export const claimJobsSql = statement(
 );
 
 /**
- * Reserves slots in lanes with limits and never exceeds a limit; see app.reserve_slots. Also returns a row without a
- * reservation for each lane that was limited. Not for a caller's transaction, because it must commit at once.
+ * Reserves slots in lanes with limits and never exceeds a limit; see app.reserve_slots. Returns a row whose reservation
+ * is null for each lane that a limit stopped. Do not call it in a transaction, because it must commit at once.
  */
 export const reserveSlotsSql = statement(
   "reserve_slots",
@@ -120,8 +120,8 @@ export const claimReservedSql = statement(
 );
 
 /**
- * Marks attempts as begun if their leases are held. `$3[i]` is how many milliseconds ago an attempt began that its
- * worker's mark already covers; null for the others, which are marked before their first side effect. A job that has
+ * Marks attempts as begun if their leases are held. `$3[i]`: milliseconds since the attempt began, if a mark of its
+ * worker covers it; null for the others, which are marked before their first side effect. A job that has
  * not begun by its expires_at, by the clock after its row is locked, is returned as expired and not marked. A lease
  * missing from the answer is lost, or another transaction changed its row during the statement.
  */

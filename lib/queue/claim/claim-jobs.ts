@@ -16,7 +16,7 @@ export interface ClaimRequest {
   readonly lanes: readonly LaneRequest[];
   /** Maximum number of jobs over all lanes. */
   readonly limit: number;
-  /** How many jobs, from the first on, are marked as begun in the same statement, unless their lanes have limits. */
+  /** The first so many jobs from lanes without limits are marked as begun in the same statement. */
   readonly startAtOnce?: number;
   /** The first of `limit` claim numbers for the claimed jobs. */
   readonly firstNo?: number;

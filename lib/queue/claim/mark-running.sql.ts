@@ -3,7 +3,10 @@ import { statement } from "@/lib/db";
 /** Returns the instant for a running mark, or NULL if there are no limits. */
 export const runningMarkFloorSql = statement("running_mark_floor", "select app.running_mark_floor() as at");
 
-/** Records the jobs claimed before `$1` that still run. `$1` was read in an earlier transaction. */
+/**
+ * Records the jobs claimed before `$1` that still run. `$1` was read in an earlier transaction. Counts of running jobs
+ * start from this list while an old snapshot keeps dead index entries, which would slow them down.
+ */
 export const setRunningMarkSql = statement(
   "set_running_mark",
   `insert into app.running_mark (at, jobs)

@@ -64,7 +64,7 @@ export interface Pause {
 export interface LimitValues {
   readonly max_running: number | null;
   readonly starts_per_second: number | null;
-  /** Starts that may begin at once after an idle time. In any t seconds, at most burst + t * startsPerSecond begin. */
+  /** Starts that may begin at once after an idle time. In any t seconds, at most burst + t * starts_per_second begin. */
   readonly burst: number | null;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Retry: what happens after a failed attempt or a lost lease. All functions are pure; the caller writes the decision.
- * A run never spends more than `maxAttempts` attempts, and an attempt that had not begun is not counted. A delay never
- * exceeds `maxDelaySeconds`.
+ * A run never spends more than `max_attempts` attempts, and an attempt that had not begun is not counted. A delay never
+ * exceeds `max_delay_seconds`.
  * Start with `decideRetry` here. `retry-levels.policy.ts` merges the settings of job, definition, queue and
  * environment; `retry-settings.policy.ts` validates them.
  */
@@ -40,7 +40,7 @@ export function decideRetry(failed: FailedAttempt, policy: RetryPolicy, random: 
 }
 
 /**
- * Returns the delay in seconds after the n-th spent attempt (n ≥ 1). The delay is never over `maxDelaySeconds`,
+ * Returns the delay in seconds after the n-th spent attempt (n ≥ 1). The delay is never over `max_delay_seconds`,
  * negative or NaN.
  * Exponential: delay · multiplier^(n−1); linear: delay · n; random: anywhere up to the exponential delay.
  */
@@ -67,7 +67,7 @@ function plainDelay(n: number, policy: RetryPolicy, random: Random): number {
   }
 }
 
-/** A job whose leases expired this often ends as `worker_lost`, because it probably kills its workers. */
+/** A job whose leases expired this often ends with the error class `worker_lost`: it probably kills its workers. */
 export const MAX_RECLAIMS = 10;
 
 export interface LostLease {

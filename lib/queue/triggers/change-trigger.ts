@@ -46,9 +46,9 @@ interface Change {
 }
 
 /**
- * Changes a trigger. If its schedule or end changes, or it is enabled or disabled, its due instants fire first, under
- * the settings that they became due under. Then its next instant is computed from the database's now. Jobs that it made
- * are not affected.
+ * Changes a trigger. If its schedule or end changes, or it is enabled or disabled, instants that are already due fire
+ * first, under the old settings. Then its next instant is computed from the database's now. Jobs that it made are not
+ * affected.
  * @throws QueueError not-found, version-conflict; the rest like `createTrigger`
  */
 export function changeTrigger(

@@ -107,7 +107,7 @@ export function ruleOf(
   return settings.trigger_type === "event" ? { rule: null } : readSchedule(settings);
 }
 
-/** Computes a trigger's state after `now`. Past instants, even by a millisecond, are never made up for. */
+/** Computes a trigger's state after `now`. Instants at or before `now` are skipped. */
 export function prospectsOf(
   settings: TriggerSettings,
   rule: ScheduleRule | null,

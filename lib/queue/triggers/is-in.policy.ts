@@ -12,8 +12,8 @@ export function isIn(value: unknown, container: unknown): boolean {
 }
 
 /**
- * Compares without reading more of the first value than the second one has. `sizes` caches the entry counts of parts of
- * the first value.
+ * Compares two values, and stops as soon as the first turns out to be larger. `sizes` caches the entry counts of parts
+ * of the first value.
  */
 function isEqual(one: unknown, other: unknown, sizes: Map<object, number>): boolean {
   if (one === other) return true;

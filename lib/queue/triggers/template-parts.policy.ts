@@ -28,7 +28,7 @@ export interface ScannedTemplate {
 }
 
 const MAX_PLACEHOLDERS = 1000;
-/** The most characters of the names on the way to all places together, because each place stores all its names. */
+/** The most characters of the paths to all placeholders together, because each binding stores its whole path. */
 const MAX_PLACE_CHARACTERS = 100_000;
 /** The most characters of one name or path in a message. */
 const SHOWN_CHARACTERS = 200;

@@ -29,8 +29,7 @@ export interface TriggerCondition {
    */
   readonly looks: number;
   /**
-   * The number of `&&` and `||` within its parts. Each of their operands may fail, for example on a path
-   * that leads nowhere.
+   * The number of `&&` and `||` within its parts. Each operand may fail, for example on a path that does not exist.
    */
   readonly joins: number;
 }

@@ -106,7 +106,7 @@ export interface Firing extends RecentFiring {
   readonly kind: FiringKind;
   readonly event_id: string | null;
   readonly detail: string | null;
-  /** More than 1: the number of skipped instants from `fireAt` to `until`. */
+  /** More than 1: the number of skipped instants from `fire_at` to `until`. */
   readonly n: number;
   readonly until: string | null;
   readonly is_catch_up: boolean;

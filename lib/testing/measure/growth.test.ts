@@ -42,6 +42,8 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   compileTriggerTemplate: ["event"],
   pathOnly: ["http://a"],
   scanJsonInTurns: [async () => {}],
+  reportRepeatedKeys: [() => {}, async () => {}],
+  parseCapturedInTurns: [() => {}, async () => {}],
 };
 /** Functions that read values: the text is one value of an object. */
 const OF_VALUES =
@@ -70,7 +72,7 @@ test.each(rows)("$file: the cost of $name grows no faster than its input", async
     ? (text: string) => read({ a: text, [text]: 1 }, ...more)
     : (text: string) => read(text, ...more);
   // A JSON parser gets the text as JSON as well.
-  const isOfJson = /json|scan|captured/i.test(name);
+  const isOfJson = /json|scan|captured|repeatedKeys/i.test(name);
   hostile(name, isOfJson ? (text) => [silent(() => taken(text)), silent(() => taken(JSON.stringify(text)))] : taken);
 });
 

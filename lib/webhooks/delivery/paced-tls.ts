@@ -8,7 +8,7 @@ import { BoundedMap } from "@/lib/async/bounded-map";
 const HANDSHAKE_BYTES = 16 * 1024;
 /** Processor time of TLS, in milliseconds, that a tenant may use at once. A usual handshake takes 3. */
 const AT_ONCE_MS = 250;
-/** A tenant that used more gets one part in so many of the thread. */
+/** A tenant that used more gets 1 / SHARE of the thread's time. */
 const SHARE = 3;
 
 /** When each tenant's use of TLS will be within its share. */

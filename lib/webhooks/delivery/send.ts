@@ -44,9 +44,9 @@ export interface ReceiverAnswer {
 }
 
 /**
- * Posts once. Follows no redirect, keeps no connection, and connects to public addresses only: to the addresses that
- * were checked, which the agent checks again. Reads at most `responseBytes` of a body in 4,096 chunks, 16 times as much
- * with headers and framing, and 8 interim answers. Calls `onConnected` before it sends the first byte. Never rejects.
+ * Posts once. Follows no redirect and keeps no connection. Connects only to the public addresses that were checked; the
+ * agent checks them again. Reads at most `responseBytes` of a body, 4,096 chunks, 16 times `responseBytes` with headers
+ * and framing, and 8 interim answers. Calls `onConnected` before it sends the first byte. Never rejects.
  */
 export async function post(message: Post, onConnected: () => void = () => undefined): Promise<ReceiverAnswer> {
   const began = performance.now();
