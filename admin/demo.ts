@@ -35,13 +35,13 @@ const REMOTE_DEFINITION = {
   key: "summarize-text",
   description: "Counts lines, words and characters of a text, on a remote worker (docs/examples/python)",
   executor: "remote",
-  argSchema: {
+  arg_schema: {
     type: "object",
     properties: { text: { type: "string", maxLength: 100_000 } },
     required: ["text"],
     additionalProperties: false,
   },
-  timeoutSeconds: 300,
+  timeout_seconds: 300,
 } as const;
 
 type Ids = Record<TenantSlug, string>;

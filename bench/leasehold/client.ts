@@ -10,7 +10,7 @@ const HISTORY =
   "app.live_jobs, app.jobs, app.job_attempts, app.job_logs, app.job_stat_deltas, app.job_stats, app.live_totals";
 const DEFINITION = "noop";
 /** Short, so that scenarios that wait for an expired lease do not take long. */
-const SETTINGS: Readonly<Record<string, { readonly leaseSeconds: number }>> = { "hold-briefly": { leaseSeconds: 5 } };
+const SETTINGS: Readonly<Record<string, { readonly lease_seconds: number }>> = { "hold-briefly": { lease_seconds: 5 } };
 
 const installation = { adminUrl: process.env.DATABASE_URL ?? "", secret: process.env.LEASEHOLD_SECRET ?? "" };
 const scopes: TenantScope[] = [];

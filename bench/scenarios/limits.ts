@@ -70,7 +70,7 @@ async function measure(bench: OneLane, { way, claimers, jobs }: Round): Promise<
 
 const limitOf = (kind: "other" | "running" | "starts") => ({
   scope: "definition" as const,
-  definitionKey: kind === "other" ? "other" : "noop",
+  definition_key: kind === "other" ? "other" : "noop",
   ...(kind === "starts" ? { starts_per_second: 1_000_000, burst: 1_000_000 } : { max_running: 1_000_000 }),
 });
 

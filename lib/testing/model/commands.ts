@@ -193,7 +193,7 @@ const change = modelStep(
       if (priority === null && seconds === null) return;
       const jobId = aJob(model, n);
       const at = seconds === null ? null : model.now + seconds * SECOND;
-      const scheduledFor = at === null ? {} : { scheduledFor: new Date(at) };
+      const scheduledFor = at === null ? {} : { scheduled_for: new Date(at).toISOString() };
       const asked = { jobId, ...(priority === null ? {} : { priority }), ...scheduledFor };
       const code = await refusalCodeOf(changeJob(make.web, scope, asked));
       expect(code).toBe(jobId === NOBODY ? "not-found" : model.change(jobId, { priority, at }));

@@ -87,7 +87,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed, onRu
       } else if (limitId !== undefined) {
         await updateLimit(platform, { id: limitId, patch: values });
       } else {
-        const target = { scope: "tenant_definition", definitionKey: definition.key, tenant: tenantId } as const;
+        const target = { scope: "tenant_definition", definition_key: definition.key, tenant: tenantId } as const;
         limitId = (await createLimit(platform, { ...target, ...values })).id;
       }
     };
