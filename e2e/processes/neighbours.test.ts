@@ -28,7 +28,7 @@ async function timeOfOne(): Promise<number> {
     { withinMs: 30_000, what: "the end of a job of the other tenant" },
   );
   expect(job.status, job.last_error ?? "").toBe("succeeded");
-  return Number(job.finished_at) - Number(job.queued_at);
+  return Date.parse(job.finished_at ?? "") - Date.parse(job.queued_at);
 }
 
 async function times(): Promise<number[]> {
