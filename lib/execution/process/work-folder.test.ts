@@ -1,7 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { longestTurn } from "@/lib/testing/measure/longest-turn";
@@ -9,6 +7,7 @@ import { executeCommand } from "../execute-command";
 import { makeTestFolder, registryOf, shellCommand, type TestFolder, testContext, until } from "../test-support";
 import { FolderRemover } from "./folder-remover";
 import { REMOVE_FOLDERS } from "./remove-folder";
+import { keepWorkRoot, PROCESS_SPACE, prepareWorkRoot } from "./work-folder";
 
 /** The guarantees are 1 s and 100 ms. A busy machine gets five times that. */
 const MOST_DELAY_MS = 5000;
@@ -16,7 +15,6 @@ const MOST_TURN_MS = 500;
 const REMOVED_WITHIN_MS = 60_000;
 const FILES = 50_000;
 const DEEP = `name=$(printf '%0200d' 0); for n in $(seq 60); do mkdir $name && cd -P $name; done; echo text >file`;
-const host = createHash("sha256").update(hostname()).digest("hex").slice(0, 8);
 
 let folder: TestFolder;
 let work: string;
@@ -26,7 +24,9 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-const isEmpty = () => readdirSync(work).length === 0;
+const jobFolders = () => readdirSync(work).filter((name) => name.startsWith("job-"));
+const isEmpty = () => jobFolders().length === 0;
+const ownerOf = (space: string, pid: number | undefined) => `${space}-${pid}-0a1b2c3d`;
 
 test(`a command that leaves ${FILES} files and a deep tree delays no other job, and both are removed`, async () => {
   const registry = await registryOf(folder, {
@@ -73,16 +73,46 @@ function leave(name: string): { readonly left: string; readonly kept: string } {
 
 test("a starting worker removes the folders of dead workers, also of one with its own process id", async () => {
   const ended = spawnSync("true").pid;
-  const { left, kept } = leave(`job-${host}-${ended}-a`);
-  leave(`job-${host}-${process.pid}-b`);
-  const living = join(work, `job-${host}-${process.ppid}-c`);
+  const { left, kept } = leave(`job-${ownerOf(PROCESS_SPACE, ended)}-a`);
+  leave(`job-${ownerOf(PROCESS_SPACE, process.pid)}-b`);
+  const living = join(work, `job-${ownerOf(PROCESS_SPACE, process.ppid)}-c`);
   mkdirSync(living);
   await registryOf(folder, {});
-  await until("they are removed", () => readdirSync(work).length === 1, REMOVED_WITHIN_MS);
+  await until("they are removed", () => jobFolders().length === 1, REMOVED_WITHIN_MS);
   expect(existsSync(left)).toBe(false);
   expect(existsSync(living)).toBe(true);
   expect(existsSync(join(kept, "file"))).toBe(true);
 }, 90_000);
+
+test("a starting worker keeps the folders of a container that shares them, until its mark is 15 minutes old", async () => {
+  const owner = ownerOf("0f0f0f0f", process.pid);
+  const theirs = join(work, `job-${owner}-a`);
+  const mark = join(work, `worker-${owner}`);
+  mkdirSync(theirs, { recursive: true });
+  writeFileSync(mark, "");
+  const remover = new FolderRemover();
+  const marked = async (minutesAgo: number) => {
+    const at = Date.now() / 1000 - minutesAgo * 60;
+    utimesSync(mark, at, at);
+    await prepareWorkRoot(work, remover);
+  };
+  await marked(14);
+  expect([existsSync(theirs), existsSync(mark)]).toEqual([true, true]);
+  await marked(16);
+  await until("it is removed", () => !existsSync(theirs), REMOVED_WITHIN_MS);
+  expect(existsSync(mark)).toBe(false);
+  await remover.stop(0);
+});
+
+test("a worker's mark is in the root until the worker stops", async () => {
+  const remover = new FolderRemover();
+  await prepareWorkRoot(work, remover);
+  const own = `worker-${PROCESS_SPACE}-${process.pid}-`;
+  expect(readdirSync(work)).toEqual([expect.stringContaining(own)]);
+  await keepWorkRoot(work, remover)();
+  expect(readdirSync(work)).toEqual([]);
+  await remover.stop(0);
+});
 
 test.runIf(process.getuid?.() === 0)("an ordinary user can remove folders without write permission", () => {
   const { left, kept } = leave("job");

@@ -23,7 +23,7 @@ import {
 import { halfOfMemory, withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
 import type { Isolation } from "../process/supervisor";
-import { prepareWorkRoot } from "../process/work-folder";
+import { keepWorkRoot, prepareWorkRoot } from "../process/work-folder";
 import { type Placement, placeScripts } from "./placement";
 import { Preparation } from "./preparation";
 import { refusedProgram, runsFirstArgument } from "./programs";
@@ -108,7 +108,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     launch,
     hidden: async () => hider?.look() ?? null,
     workRoot,
-    preparation: new Preparation(remover),
+    preparation: new Preparation(remover, keepWorkRoot(workRoot, remover)),
   };
 }
 

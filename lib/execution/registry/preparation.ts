@@ -1,4 +1,4 @@
-import { FolderRemover } from "../process/folder-remover";
+import type { FolderRemover } from "../process/folder-remover";
 import type { RunAs } from "../process/run-as";
 import { makeWorkFolder, prepareWorkRoot, removeWorkFolder } from "../process/work-folder";
 
@@ -14,8 +14,12 @@ export class Preparation {
   /** Called when commands can no longer be prepared, or can be again. */
   onChange: () => void = () => undefined;
 
-  constructor(remover = new FolderRemover()) {
+  readonly #leave: () => Promise<void>;
+
+  /** `leave` is called when the worker stops. */
+  constructor(remover: FolderRemover, leave: () => Promise<void>) {
     this.#remover = remover;
+    this.#leave = leave;
   }
 
   /** Why no command can be prepared; null when commands can be. */
@@ -52,8 +56,9 @@ export class Preparation {
   }
 
   /** Gives the removal of folders `withinMs` to finish, then ends it. The next worker that starts removes the rest. */
-  stop(withinMs: number): Promise<void> {
-    return this.#remover.stop(withinMs);
+  async stop(withinMs: number): Promise<void> {
+    await this.#remover.stop(withinMs);
+    await this.#leave();
   }
 
   #become(problem: string | null): void {

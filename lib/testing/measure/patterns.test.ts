@@ -30,7 +30,6 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 const MADE_IN_FUNCTIONS: Readonly<Record<string, string>> = {
   "lib/execution/output/patterns.ts": "copies of literals, which are checked",
   "lib/execution/output/spellings.ts": "a fixed number of any characters",
-  "lib/execution/process/work-folder.ts": "reads the names of our own folders",
   "lib/api/routes.ts": "made from the paths of routes, recorded below",
   "web/front/open-pages.ts": "made from the paths of pages, recorded below",
 };
