@@ -250,7 +250,7 @@ const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/execution/output/frame/result-line.ts": "a line, by FrameReader and parseCaptured",
   "lib/execution/output/secret-forms.ts": "an operator's secrets, once for each attempt",
   "lib/execution/output/traces.ts": "lines, by errorMessage",
-  "lib/webhooks/delivery/deliver.ts": "an answer, by redactText",
+  "lib/webhooks/delivery/deliver-message.ts": "an answer, by redactText",
   "lib/webhooks/delivery/in-pieces.ts": "passes on bytes",
   "lib/webhooks/delivery/outcome.ts": "an answer's header, by retryAfter",
   "lib/webhooks/delivery/send.ts": "the network",

@@ -16,7 +16,7 @@ import { type DeliveryContext, findDeliveryContext, recordDelivery } from "@/lib
 import {
   type Delivered,
   type DeliveryTools,
-  deliver,
+  deliverMessage,
   isGone,
   type Message,
   messageOf,
@@ -65,7 +65,7 @@ export async function deliverWebhook(job: WebhookJob, around: Surroundings): Pro
     const identity = { tenantId: job.tenantId, jobId: job.jobId, endpointId, type, messageId };
     const find = () => findDeliveryContext(around.web, around.webhooks.sealer, identity);
     const context = await throughOutage(around.hooks, find);
-    return await deliverToEndpoint(job, { payload: parsed.data, context, around });
+    return await deliverTo(job, { payload: parsed.data, context, around });
   } catch (error) {
     const isUnreadable = error instanceof Error && error.name === "UnsealError";
     if (isUnreadable) return refused("internal", `The webhook was not delivered: ${error.message}.`);
@@ -81,7 +81,7 @@ export async function deliverWebhook(job: WebhookJob, around: Surroundings): Pro
   }
 }
 
-async function deliverToEndpoint(
+async function deliverTo(
   job: WebhookJob,
   { payload, context, around }: { payload: WebhookPayload; context: DeliveryContext | null; around: Surroundings },
 ): Promise<Execution> {
@@ -93,7 +93,7 @@ async function deliverToEndpoint(
   }
   const message = messageOf(payload, { id: job.jobId, queuedAt: context.queuedAt, fired: context.fired });
   const { policy, limits, post } = around.webhooks;
-  const done = await deliver(
+  const done = await deliverMessage(
     {
       tenantId: job.tenantId,
       message,

@@ -42,7 +42,7 @@ export interface Delivered {
 }
 
 /** Signs a message for this attempt and posts it. Never rejects. */
-export async function deliver(delivery: Delivery, tools: DeliveryTools): Promise<Delivered> {
+export async function deliverMessage(delivery: Delivery, tools: DeliveryTools): Promise<Delivered> {
   const { policy, signal, limits, post = postHere } = tools;
   const { tenantId, message, url, secrets, headers, ownHeaders } = delivery;
   const timestamp = Math.floor(Date.now() / 1000);

@@ -7,7 +7,7 @@ import { longestTurn } from "@/lib/testing/measure/longest-turn";
 import { mainThreadMs } from "@/lib/testing/measure/main-thread";
 import { waitFor } from "@/lib/testing/processes";
 import { costlyChain, der, startTlsReceiver } from "./costly-tls.fixture";
-import { deliver } from "./deliver";
+import { deliverMessage } from "./deliver-message";
 import { readInPieces } from "./in-pieces";
 import { startReceiver } from "./receiver.fixture";
 import { post } from "./send";
@@ -98,7 +98,7 @@ test("a delivery with twenty long headers repeated by the receiver yields the ev
   const headers = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`x-h${n}`, `${value}${n}`]));
   const message = { id: "m", type: "a", body: JSON.stringify({ type: "a", data: "x".repeat(2000) }) };
   const run = () =>
-    deliver(
+    deliverMessage(
       { tenantId: "acme", message, url: receiver.url, secrets: [newWebhookSecret()], headers, ownHeaders: {} },
       around,
     );

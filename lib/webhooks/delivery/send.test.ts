@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { waitFor } from "@/lib/testing/processes";
-import { deliver } from "./deliver";
+import { deliverMessage } from "./deliver-message";
 import { messageOf } from "./payload";
 import { type Receiver, startReceiver } from "./receiver.fixture";
 import { newWebhookSecret } from "./signature";
@@ -29,7 +29,7 @@ const sendTo = (
   url: string,
   changes: { secrets?: string[]; headers?: Record<string, string>; signal?: AbortSignal; data?: string } = {},
 ) =>
-  deliver(
+  deliverMessage(
     {
       tenantId: "acme",
       message: messageOf(changes.data === undefined ? payload : { ...payload, data: changes.data }, job),
