@@ -13,7 +13,7 @@ export interface WorkerOptions {
   /** Duration of a job. */
   readonly workMs?: number;
   /** True if each start is reported. */
-  readonly tell?: boolean;
+  readonly reportsStarts?: boolean;
 }
 
 interface SystemSpec {
@@ -35,10 +35,10 @@ const ROOT = bench("..");
 /** The system name of another checkout. */
 export const BEFORE = "before";
 
-const commonEnv = ({ expected = 0, workMs = 0, tell = false }: WorkerOptions) => ({
+const commonEnv = ({ expected = 0, workMs = 0, reportsStarts = false }: WorkerOptions) => ({
   BENCH_EXPECTED: String(expected),
   BENCH_WORK_MS: String(workMs),
-  BENCH_TELL: tell ? "1" : "0",
+  BENCH_TELL: reportsStarts ? "1" : "0",
 });
 
 const graphile = (name: string, variant: "plain" | "batched"): SystemSpec => ({

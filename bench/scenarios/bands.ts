@@ -18,8 +18,8 @@ const BANDS = [
 /** Jobs are distinguished by their tags. */
 const TAGS_OF_BAND = 10_000_000;
 const WAYS = [
-  { name: "1 worker of 50 places, jobs of 0 ms", workers: 1, places: 50, workMs: 0 },
-  { name: "4 workers of 5 places, jobs of 10 ms", workers: 4, places: 5, workMs: 10 },
+  { name: "1 worker of 50 slots, jobs of 0 ms", workers: 1, slots: 50, workMs: 0 },
+  { name: "4 workers of 5 slots, jobs of 10 ms", workers: 4, slots: 5, workMs: 10 },
 ] as const;
 const SUM = BAND_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
 
@@ -61,13 +61,13 @@ export async function bands(server: BenchServer, { jobs, rounds }: Options): Pro
 
 interface Asked {
   readonly workers: number;
-  readonly places: number;
+  readonly slots: number;
   readonly workMs: number;
   readonly wanted: number;
 }
 
 /** The bands of the first starts, in their order. */
-async function orderOf(system: System, { workers, places, workMs, wanted }: Asked): Promise<number[]> {
+async function orderOf(system: System, { workers, slots, workMs, wanted }: Asked): Promise<number[]> {
   await system.reset();
   for (const [band, { priority }] of BANDS.entries()) {
     // Twice its share of the starts, so that no band runs out of jobs.
@@ -76,7 +76,7 @@ async function orderOf(system: System, { workers, places, workMs, wanted }: Aske
   }
   const starts: Start[] = [];
   const started: Child[] = Array.from({ length: workers }, () =>
-    system.startWorker({ tell: true, workMs, concurrency: places }),
+    system.startWorker({ reportsStarts: true, workMs, concurrency: slots }),
   );
   for (const worker of started) worker.on("starts", (message) => starts.push(...(message.starts as readonly Start[])));
   await until(() => starts.length >= wanted, "the starts");

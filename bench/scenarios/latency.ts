@@ -36,7 +36,7 @@ export async function latency(server: BenchServer, options: Options): Promise<st
 
 async function oneByOne(system: System, jobs: number): Promise<number[]> {
   await system.reset();
-  const worker = system.startWorker({ tell: true });
+  const worker = system.startWorker({ reportsStarts: true });
   await worker.next("ready");
   await delay(SETTLED_MS);
   const waits = await waitsOf(system, startsOf(worker), { from: 0, jobs });

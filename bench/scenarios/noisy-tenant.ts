@@ -9,7 +9,7 @@ import { openSystems, type System } from "../lib/systems";
 const QUIET = 50;
 const NOISY = 0;
 const WORKERS = 4;
-const PLACES = 5;
+const SLOTS = 5;
 /** 20 slots of 50 ms: 400 jobs a second, so that 51 tenants get about 78 starts each in a window. */
 const WORK_MS = 50;
 const TRICKLE_EVERY_MS = 50;
@@ -94,7 +94,7 @@ async function quietWaits(system: System, { noisyJobs, trickled }: Sizes): Promi
 async function worstShare(system: System, { windows }: Sizes): Promise<number> {
   if (windows === 0) return Number.NaN;
   await system.reset();
-  const each = Math.ceil(((WORKERS * PLACES * 1000) / WORK_MS) * (((windows + 1) * WINDOW_MS * 1e-3) / QUIET) * 2);
+  const each = Math.ceil(((WORKERS * SLOTS * 1000) / WORK_MS) * (((windows + 1) * WINDOW_MS * 1e-3) / QUIET) * 2);
   await system.client.call("fill", { count: each * QUIET, tenant: NOISY });
   for (let tenant = 1; tenant <= QUIET; tenant += 1) await system.client.call("fill", { count: each, tenant });
   const workers = await startWorkers(system);
@@ -116,7 +116,7 @@ async function worstShare(system: System, { windows }: Sizes): Promise<number> {
 
 async function startWorkers(system: System): Promise<Child[]> {
   const workers = Array.from({ length: WORKERS }, () =>
-    system.startWorker({ tell: true, workMs: WORK_MS, concurrency: PLACES }),
+    system.startWorker({ reportsStarts: true, workMs: WORK_MS, concurrency: SLOTS }),
   );
   await Promise.all(workers.map((worker) => worker.next("ready")));
   await delay(SETTLED_MS);

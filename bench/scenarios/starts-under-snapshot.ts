@@ -22,7 +22,7 @@ export async function startsUnderSnapshot(server: BenchServer, { jobs }: Options
   await system.reset();
   const holder = new pg.Client({ connectionString: system.adminUrl });
   await holder.connect();
-  const worker = system.startWorker({ tell: true });
+  const worker = system.startWorker({ reportsStarts: true });
   await worker.next("ready");
   const started = startsOf(worker);
   const lines = ["| jobs that ran | limit | start p50 (ms) | start p95 (ms) |", "| --- | --- | --- | --- |"];

@@ -43,7 +43,7 @@ test("a failing job is retried after growing delays, ends as a dead letter, and 
   expect([again.status, again.body.id, again.body.run_no, again.body.status]).toEqual([200, jobId, 2, "queued"]);
   const second = await stage.settled(jobId);
   expect([second.status, second.run_no, second.attempt_count]).toEqual(["dead_letter", 2, 3]);
-  expect((await stage.attempts(jobId)).map(({ run_no: runNo }) => runNo)).toEqual([1, 1, 1, 2, 2, 2]);
+  expect((await stage.attempts(jobId)).map(({ run_no }) => run_no)).toEqual([1, 1, 1, 2, 2, 2]);
 });
 
 test("cancel sends SIGTERM to the whole process group within two seconds, and no process is left", async () => {

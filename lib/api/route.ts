@@ -108,7 +108,7 @@ type Answer<R> = Promise<Unchanged<R> | Reply<Unchanged<R>>>;
 interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: TenantPermission;
   /** Returns the permissions that this body needs, out of those listed under `sometimes` in the table of routes. */
-  sometimes?(body: B): readonly TenantPermission[];
+  permissionsOf?(body: B): readonly TenantPermission[];
   /**
    * Does network work before any transaction, because the transaction of an Idempotency-Key would otherwise stay open
    * for it. Not called for a request whose answer is stored.
@@ -145,7 +145,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const scope = { tenantId, actor, ...barredIn(held) };
     const answer = async (): Promise<Response> => {
       const input = await readInput(spec, request, { info, context });
-      await requirePermissions(runtime, visitor, requireListed(rule, spec.sometimes?.(input.body)));
+      await requirePermissions(runtime, visitor, requireListed(rule, spec.permissionsOf?.(input.body)));
       const run = async (db: Database | TenantTransaction) =>
         toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, membership }), held);
       const key = request.method === "POST" ? idempotencyKey(request.headers) : null;

@@ -11,7 +11,7 @@ import {
   TRIGGER_STATUSES,
   TRIGGER_TYPES,
 } from "@/lib/queue/states";
-import type { Firing, Trigger } from "@/lib/queue/types";
+import type { Firing, Trigger, TriggerPreview } from "@/lib/queue/types";
 import {
   definitionKey,
   id,
@@ -29,7 +29,7 @@ import {
 import { job } from "./jobs/jobs";
 import { LIMITS } from "./limits";
 
-export type { Firing, Trigger } from "@/lib/queue/types";
+export type { Firing, Trigger, TriggerPreview } from "@/lib/queue/types";
 
 export const triggerType = z.enum(TRIGGER_TYPES);
 export const scheduleType = z.enum(SCHEDULE_TYPES);
@@ -255,5 +255,4 @@ export const triggerPreview = z.object({
       problems: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
     })
     .optional(),
-});
-export type TriggerPreview = z.infer<typeof triggerPreview>;
+}) satisfies z.ZodType<TriggerPreview>;

@@ -42,7 +42,7 @@ export { listSteps } from "./steps/list-steps";
 export { SYSTEM } from "./system-actor";
 export { changeTrigger, deleteTrigger } from "./triggers/change-trigger";
 export { createTrigger } from "./triggers/create-trigger";
-export { type PreviewInput, previewTrigger, type TriggerPreview } from "./triggers/preview-trigger";
+export { type PreviewInput, previewTrigger } from "./triggers/preview-trigger";
 export { getTrigger, listFirings, listTriggers } from "./triggers/read-triggers";
 export { runTrigger } from "./triggers/run-trigger";
 export type * from "./types";

@@ -139,12 +139,12 @@ describe("begin marks of jobs claimed ahead", () => {
     const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
     const lanesAsked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit: 2, leaseSeconds: 30 }));
     const firstNo = starts.numbers(2);
-    const unheard = await claimJobs(make.worker, { workerId: WORKER, lanes: lanesAsked, limit: 2, firstNo });
+    const notArrived = await claimJobs(make.worker, { workerId: WORKER, lanes: lanesAsked, limit: 2, firstNo });
     starts.lost([firstNo, firstNo + 1]);
     const inFlight = await take(1);
     expect(await beginAll(inFlight)).toEqual(["begun"]);
     expect(asked).toEqual(["mark_begun"]);
-    const all = [...unheard.map((job) => ({ job })), ...inFlight];
+    const all = [...notArrived.map((job) => ({ job })), ...inFlight];
     await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
     await rescue();
     expect(await spent(all)).toEqual([0, 0, 1]);

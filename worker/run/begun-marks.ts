@@ -8,7 +8,7 @@ import type { JobInFlight } from "./job-in-flight";
 const MOST_STARTS = 500;
 /** A mark with more ranges than this costs more than it saves. */
 const MOST_RANGES = 200;
-const MOST_UNHEARD = 100;
+const MOST_LOST_RANGES = 100;
 const OPEN_AGAIN_MS = 1000;
 /** An attempt that runs longer than this is also marked in its own row, where operators look. */
 const LONG_MS = 1000;
@@ -36,13 +36,13 @@ export class BegunMarks {
   /** Numbered jobs that have not begun, in the order of their numbers. */
   private readonly waiting = new Set<JobInFlight>();
   /** Jobs that a mark records as begun, the oldest first. */
-  private readonly noted = new Set<JobInFlight>();
+  private readonly marked = new Set<JobInFlight>();
   /** Numbers of jobs that may have been claimed but did not arrive here; no worker begins them. */
-  private unheard: Numbers[] = [];
+  private lostNumbers: Numbers[] = [];
   private lastNumber = 0;
   private highest = 0;
   /** The database's count of leases taken from this worker, and when it was read, by `processClock`. */
-  private known: { readonly taken: number; readonly since: number } | undefined;
+  private takenLeases: { readonly taken: number; readonly since: number } | undefined;
   private openAgainAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
   private readonly batcher: Batcher<JobInFlight, Begun>;
@@ -60,11 +60,11 @@ export class BegunMarks {
 
   /** Records that a claim under these numbers was not answered; the database may have carried it out. */
   lost([first, last]: Numbers): void {
-    const before = this.unheard.at(-1);
+    const before = this.lostNumbers.at(-1);
     // The number of an older job may be lost after a later range: the two stay apart.
     if (before && before[0] <= first && before[1] >= first - 1)
-      this.unheard[this.unheard.length - 1] = [before[0], Math.max(before[1], last)];
-    else this.unheard.push([first, last]);
+      this.lostNumbers[this.lostNumbers.length - 1] = [before[0], Math.max(before[1], last)];
+    else this.lostNumbers.push([first, last]);
   }
 
   /** Records jobs that a claim returned. */
@@ -77,7 +77,7 @@ export class BegunMarks {
 
   /** Records that a job has left the worker. `isRecorded` means the database has its end, or the lease was lost. */
   ended(inFlight: JobInFlight, isRecorded: boolean): void {
-    this.noted.delete(inFlight);
+    this.marked.delete(inFlight);
     if (this.waiting.delete(inFlight) && !isRecorded) this.lost([noOf(inFlight), noOf(inFlight)]);
   }
 
@@ -87,40 +87,40 @@ export class BegunMarks {
   }
 
   private async send(batch: readonly JobInFlight[]): Promise<Begun[]> {
-    const numbered = batch.filter((inFlight) => this.mayNote(inFlight));
-    const isNoted = numbered.length > 0 && (await this.note(new Set(numbered)));
-    const single = isNoted ? batch.filter((inFlight) => inFlight.beganAt === undefined) : batch;
-    const marked = single.length === 0 ? undefined : await this.mark(single);
+    const numbered = batch.filter((inFlight) => this.mayMarkTogether(inFlight));
+    const areMarked = numbered.length > 0 && (await this.markTogether(new Set(numbered)));
+    const single = areMarked ? batch.filter((inFlight) => inFlight.beganAt === undefined) : batch;
+    const singly = single.length === 0 ? undefined : await this.markSingly(single);
     const answers = batch.map((one): Begun => {
-      if (one.beganAt !== undefined || marked?.begun.has(one.jobId)) return "begun";
-      return marked?.expired.has(one.jobId) ? "expired" : "lost";
+      if (one.beganAt !== undefined || singly?.begun.has(one.jobId)) return "begun";
+      return singly?.expired.has(one.jobId) ? "expired" : "lost";
     });
     this.options.onBegun(batch.flatMap(({ job }, index) => (answers[index] === "begun" ? [job] : [])));
     return answers;
   }
 
-  private mayNote(inFlight: JobInFlight): boolean {
+  private mayMarkTogether(inFlight: JobInFlight): boolean {
     // The database has to check a job that may have expired.
     if (inFlight.job.claimNo === null || inFlight.job.started || !inFlight.isInTime()) return false;
-    if (this.known) return inFlight.since > this.known.since && this.unheard.length <= MOST_UNHEARD;
+    if (this.takenLeases) return inFlight.since > this.takenLeases.since && this.lostNumbers.length <= MOST_LOST_RANGES;
     void this.open();
     return false;
   }
 
-  private async note(batch: ReadonlySet<JobInFlight>): Promise<boolean> {
+  private async markTogether(batch: ReadonlySet<JobInFlight>): Promise<boolean> {
     const waiting = this.rangesWithout(batch);
-    if (!this.known || waiting.length > MOST_RANGES) return false;
+    if (!this.takenLeases || waiting.length > MOST_RANGES) return false;
     const { db, workerId, log } = this.options;
     try {
-      const note = { workerId, upto: this.highest, waiting, taken: this.known.taken };
-      if (!(await markBegun(db, note))) {
-        this.known = undefined;
+      const mark = { workerId, upto: this.highest, waiting, taken: this.takenLeases.taken };
+      if (!(await markBegun(db, mark))) {
+        this.takenLeases = undefined;
         return false;
       }
     } catch (error) {
       log.debug({ err: error }, "begin marks failed, storing begins one by one");
       // The server may still process this mark. Opening again fences it off, so that it cannot overwrite a newer one.
-      this.known = undefined;
+      this.takenLeases = undefined;
       return false;
     }
     const now = performance.now();
@@ -129,13 +129,13 @@ export class BegunMarks {
       if (!inFlight.isInTime()) continue;
       inFlight.beganAt = now;
       this.waiting.delete(inFlight);
-      this.noted.add(inFlight);
+      this.marked.add(inFlight);
     }
     this.timer ??= setTimeout(() => void this.markLong(), LOOK_FOR_LONG_MS).unref();
     return true;
   }
 
-  private async mark(batch: readonly JobInFlight[]): Promise<{ begun: Set<string>; expired: Set<string> }> {
+  private async markSingly(batch: readonly JobInFlight[]): Promise<{ begun: Set<string>; expired: Set<string> }> {
     const jobs = batch.map(({ job }) => job);
     const { begun, expired } = await startAttempts(this.options.db, jobs);
     const ids = new Set(begun);
@@ -152,7 +152,7 @@ export class BegunMarks {
       if (last && last[1] === no - 1) last[1] = no;
       else ranges.push([no, no]);
     }
-    return [...this.unheard.filter(([first]) => first <= this.highest), ...ranges];
+    return [...this.lostNumbers.filter(([first]) => first <= this.highest), ...ranges];
   }
 
   /**
@@ -164,21 +164,21 @@ export class BegunMarks {
     this.openAgainAt = now + OPEN_AGAIN_MS;
     const taken = await openMarks(this.options.db, this.options.workerId).catch(() => null);
     if (taken === null) return;
-    this.known = { taken, since: processClock() };
+    this.takenLeases = { taken, since: processClock() };
     this.openAgainAt = Number.NEGATIVE_INFINITY;
   }
 
   private async markLong(): Promise<void> {
     const before = performance.now() - LONG_MS;
     const long: JobInFlight[] = [];
-    for (const inFlight of this.noted) {
+    for (const inFlight of this.marked) {
       if ((inFlight.beganAt ?? 0) > before) break;
       long.push(inFlight);
     }
-    for (const inFlight of long) this.noted.delete(inFlight);
+    for (const inFlight of long) this.marked.delete(inFlight);
     const leases = long.map(({ job, beganAt }) => ({ ...job, beganAt }));
     // Only shows when an attempt began; the mark already records that it has.
     if (leases.length > 0) await startAttempts(this.options.db, leases).catch(() => undefined);
-    this.timer = this.noted.size > 0 ? setTimeout(() => void this.markLong(), LOOK_FOR_LONG_MS).unref() : undefined;
+    this.timer = this.marked.size > 0 ? setTimeout(() => void this.markLong(), LOOK_FOR_LONG_MS).unref() : undefined;
   }
 }

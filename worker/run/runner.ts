@@ -117,7 +117,7 @@ export class JobRunner {
     for (const inFlight of taken) {
       if (inFlight.job.started && inFlight.isOver()) inFlight.stop("lease-lost");
       // A job that was begun with its claim was claimed for a free slot.
-      if (inFlight.job.started && this.busy < this.options.slots) this.begin(inFlight);
+      if (inFlight.job.started && this.busy < this.options.slots) this.runInSlot(inFlight);
       else this.waiting.add(inFlight);
     }
     if (since <= this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
@@ -165,7 +165,7 @@ export class JobRunner {
     while (this.draining || this.busy < this.options.slots) {
       const next = this.waiting.next();
       if (!next) break;
-      this.begin(next);
+      this.runInSlot(next);
     }
     if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
   }
@@ -187,7 +187,7 @@ export class JobRunner {
     }
   }
 
-  private begin(inFlight: JobInFlight): void {
+  private runInSlot(inFlight: JobInFlight): void {
     inFlight.phase = "running";
     inFlight.ranMs = -performance.now();
     this.busy += 1;
@@ -199,7 +199,7 @@ export class JobRunner {
     // The attempt ends without having run.
     if (inFlight.phase !== "waiting") return;
     this.waiting.remove(inFlight);
-    this.begin(inFlight);
+    this.runInSlot(inFlight);
   }
 
   private vacate(inFlight: JobInFlight): void {

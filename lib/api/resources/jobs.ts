@@ -1,5 +1,5 @@
 import type { StepList, WorkerList } from "@/lib/contract";
-import type { Enqueued, StepsPage, TzUse } from "@/lib/queue/types";
+import type { Enqueued, StepsPage, TzCounts } from "@/lib/queue/types";
 
 /** Returns the outcome of an enqueue request as the API answers it. */
 export const enqueuedAnswer = (job: Enqueued) => ({
@@ -19,7 +19,7 @@ export function stepsAnswer({ steps, hasMore }: StepsPage): StepList {
 }
 
 /** Returns the time-zone data versions of living processes and of this web process. */
-export function tzVersions(uses: readonly TzUse[], own: string | null): WorkerList["tz_versions"] {
+export function tzVersions(uses: readonly TzCounts[], own: string | null): WorkerList["tz_versions"] {
   const all = uses.some(({ tz_version }) => tz_version === own)
     ? uses
     : [...uses, { tz_version: own, workers: 0, schedulers: 0 }];

@@ -1,7 +1,8 @@
 import type { Runner } from "@/lib/db";
 import type { RunnableDefinition, Servable } from "../attempts/types";
 import { QueueError } from "../errors";
-import type { Executor, RetryClasses, RetryStrategy } from "../types";
+import { type RetryColumns, retryOf } from "../retry/retry-levels.policy";
+import type { Executor } from "../types";
 import {
   definitionByKeySql,
   definitionVersionSql,
@@ -26,7 +27,7 @@ export interface DefinitionRow {
 }
 
 /** The settings that a version keeps. */
-interface VersionRow {
+interface VersionRow extends RetryColumns {
   key: string;
   executor: Executor;
   command_key: string | null;
@@ -35,12 +36,6 @@ interface VersionRow {
   max_attempts: number;
   lease_seconds: number;
   kill_grace_seconds: number;
-  retry_strategy: RetryStrategy | null;
-  retry_delay_seconds: number | null;
-  retry_multiplier: number | null;
-  retry_max_delay_seconds: number | null;
-  retry_jitter: number | null;
-  retry_classes: RetryClasses;
   dead_letter: boolean;
 }
 
@@ -63,14 +58,7 @@ export async function loadDefinitionVersion(
     maxAttempts: row.max_attempts,
     leaseSeconds: row.lease_seconds,
     killGraceSeconds: row.kill_grace_seconds,
-    retry: {
-      strategy: row.retry_strategy,
-      delay_seconds: row.retry_delay_seconds,
-      multiplier: row.retry_multiplier,
-      max_delay_seconds: row.retry_max_delay_seconds,
-      jitter: row.retry_jitter,
-    },
-    retryClasses: row.retry_classes,
+    ...retryOf(row),
     deadLetter: row.dead_letter,
   };
 }

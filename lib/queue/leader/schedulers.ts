@@ -1,5 +1,5 @@
 import type { Runner } from "@/lib/db";
-import type { TzUse } from "../types";
+import type { TzCounts } from "../types";
 import { pruneSchedulersSql, tzVersionsSql } from "./schedulers.sql";
 import { isOlderTz, type TzVersion } from "./tz-version.policy";
 
@@ -10,7 +10,7 @@ interface TzRow {
 }
 
 /** Lists the time-zone data versions of live workers and schedulers, oldest first. */
-export async function listTzVersions(db: Runner): Promise<TzUse[]> {
+export async function listTzVersions(db: Runner): Promise<TzCounts[]> {
   const rows = await db.run<TzRow>(tzVersionsSql);
   return rows.sort(
     (a, b) => Number(isOlderTz(b.tz_version, a.tz_version)) - Number(isOlderTz(a.tz_version, b.tz_version)),

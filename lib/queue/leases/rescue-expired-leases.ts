@@ -5,8 +5,8 @@ import type { AttemptEnd } from "../attempts/types";
 import { leaseArrays } from "../claim/claim-jobs";
 import { isCostly, WholeLooks } from "../lanes/whole-looks.policy";
 import { decideAfterLostLease, type Random } from "../retry/retry.policy";
-import { generalPolicy } from "../retry/retry-levels.policy";
-import type { RetryClasses, RetrySettings, RetryStrategy } from "../types";
+import { generalPolicy, type RetryColumns, retryOf } from "../retry/retry-levels.policy";
+import type { RetrySettings } from "../types";
 import {
   expiredLeasesSql,
   expiredOfTheseSql,
@@ -16,7 +16,7 @@ import {
   postponeLeasesSql,
 } from "./rescue-expired-leases.sql";
 
-interface ExpiredRow {
+interface ExpiredRow extends RetryColumns {
   job_id: string;
   lease_no: number;
   tenant_id: string;
@@ -30,12 +30,6 @@ interface ExpiredRow {
   max_attempts: number;
   job_retry_delay_seconds: number | null;
   job_retry_multiplier: number | null;
-  retry_delay_seconds: number | null;
-  retry_multiplier: number | null;
-  retry_strategy: RetryStrategy | null;
-  retry_max_delay_seconds: number | null;
-  retry_jitter: number | null;
-  retry_classes: RetryClasses;
   queue_retry_delay_seconds: number | null;
   queue_retry_multiplier: number | null;
   dead_letter: boolean;
@@ -173,16 +167,7 @@ function toEnd(row: ExpiredRow, started: boolean, { random, retry }: Deciding): 
     },
     generalPolicy({
       job: { retryDelaySeconds: row.job_retry_delay_seconds, retryMultiplier: row.job_retry_multiplier },
-      definition: {
-        retry: {
-          strategy: row.retry_strategy,
-          delay_seconds: row.retry_delay_seconds,
-          multiplier: row.retry_multiplier,
-          max_delay_seconds: row.retry_max_delay_seconds,
-          jitter: row.retry_jitter,
-        },
-        retryClasses: row.retry_classes,
-      },
+      definition: retryOf(row),
       queue: { delay_seconds: row.queue_retry_delay_seconds, multiplier: row.queue_retry_multiplier },
       environment: retry,
     }),

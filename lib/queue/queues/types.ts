@@ -115,7 +115,7 @@ export interface Worker {
 }
 
 /** How many live workers and schedulers use one version of the time-zone data. */
-export interface TzUse {
+export interface TzCounts {
   /** Null = unknown. */
   readonly tz_version: string | null;
   readonly workers: number;

@@ -1,5 +1,5 @@
 import { CLASS_POLICIES, type ErrorClass, errorClassOf, type RetryClass } from "../error-classes";
-import type { RetryClasses, RetryPolicy, RetrySettings } from "../types";
+import type { RetryClasses, RetryPolicy, RetrySettings, RetryStrategy } from "../types";
 
 /** The retry policy where no level sets a value. */
 export const DEFAULT_RETRY: RetryPolicy = {
@@ -27,6 +27,28 @@ export interface FailurePolicy extends RetryPolicy {
   readonly max_attempts: number | null;
 }
 
+/** The retry settings of a definition in its columns. */
+export interface RetryColumns {
+  readonly retry_strategy: RetryStrategy | null;
+  readonly retry_delay_seconds: number | null;
+  readonly retry_multiplier: number | null;
+  readonly retry_max_delay_seconds: number | null;
+  readonly retry_jitter: number | null;
+  readonly retry_classes: RetryClasses;
+}
+
+/** The level of a definition. */
+export const retryOf = (row: RetryColumns): RetryLevels["definition"] => ({
+  retry: {
+    strategy: row.retry_strategy,
+    delay_seconds: row.retry_delay_seconds,
+    multiplier: row.retry_multiplier,
+    max_delay_seconds: row.retry_max_delay_seconds,
+    jitter: row.retry_jitter,
+  },
+  retryClasses: row.retry_classes,
+});
+
 /**
  * Returns the policy for a failure of this class. The job overrides the definition, then the queue, then the
  * environment. At each level, the settings for the class override the general ones.
@@ -44,10 +66,10 @@ export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy
     multiplier: own.multiplier,
     max_delay_seconds: own.max_delay_seconds,
   });
-  const someoneSaysDelay = [general, ofClass, ofJob].some((level) => level.delay_seconds !== undefined);
+  const aLevelSetsDelay = [general, ofClass, ofJob].some((level) => level.delay_seconds !== undefined);
   return {
     ...DEFAULT_RETRY,
-    ...(someoneSaysDelay ? {} : said({ delay_seconds, multiplier, max_delay_seconds })),
+    ...(aLevelSetsDelay ? {} : said({ delay_seconds, multiplier, max_delay_seconds })),
     ...general,
     ...ofClass,
     ...ofJob,

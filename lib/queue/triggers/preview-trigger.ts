@@ -3,12 +3,12 @@ import { validatorOf } from "../definitions/payload-validators";
 import { findDefinition } from "../definitions/read-definitions";
 import { inTenant } from "../read/get-job";
 import { instantAt, previewSchedule, readSchedule } from "../schedules/rules";
-import type { FieldProblem, Instant, SchedulePreview, TenantScope } from "../types";
+import type { TenantScope } from "../types";
 import { invalidTrigger } from "./check-trigger";
 import { readSurroundings } from "./trigger-row";
 import { newSettings } from "./trigger-settings.policy";
 import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "./trigger-template.policy";
-import type { TriggerInput } from "./types";
+import type { TemplateExample, TriggerInput, TriggerPreview } from "./types";
 
 export interface PreviewInput {
   readonly schedule: Omit<TriggerInput, "label" | "trigger_type" | "definition_key">;
@@ -23,17 +23,6 @@ interface PreviewTemplate {
   readonly source: unknown;
   readonly definitionKey?: string;
   readonly label?: string;
-}
-
-/** The rendered template; `payload` is null if rendering failed. Pointers are into the template. */
-export interface TemplateExample {
-  readonly payload: unknown;
-  readonly problems: readonly FieldProblem[];
-}
-
-export interface TriggerPreview extends Omit<SchedulePreview, "occurrences"> {
-  readonly occurrences: readonly (Omit<Instant, "at"> & { readonly at: string })[];
-  readonly example?: TemplateExample;
 }
 
 /** Placeholder id for a trigger that is not stored. */

@@ -81,7 +81,7 @@ export function compileTriggerCondition(
     const parts = conjuncts(parsed.ast).map(serialize);
     const fault = parts.map(findUntyped).find((found) => found !== null);
     if (fault) return refused("condition", fault);
-    const { comparisons, looks, joins } = workOf(parsed.ast);
+    const { comparisons, looks, joins } = countOperations(parsed.ast);
     if (comparisons > COMPARISONS_MAX)
       return refused("condition", `compares values of the event with each other more than ${COMPARISONS_MAX} times`);
     if (looks > LOOKS_MAX)
@@ -98,7 +98,7 @@ export function compileTriggerCondition(
 const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
 
 /** Counts the operations of a condition whose cost grows with the event, and its `&&` and `||`. */
-function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: number; readonly joins: number } {
+function countOperations(root: ASTNode): { readonly comparisons: number; readonly looks: number; readonly joins: number } {
   let [comparisons, looks, joins] = [0, 0, 0];
   const todo: ASTNode[] = [root];
   for (let node = todo.pop(); node; node = todo.pop()) {

@@ -81,13 +81,13 @@ export async function refuseTooCostlyConditions(
   tx: TenantTransaction,
   { event_name, condition, replaces }: NewCondition,
 ): Promise<void> {
-  const work = workOf(condition);
-  const replaced = replaces && replaces.event_name === event_name ? workOf(replaces.condition) : 0;
+  const work = workOnLargestEvent(condition);
+  const replaced = replaces && replaces.event_name === event_name ? workOnLargestEvent(replaces.condition) : 0;
   if (work <= Math.max(SMALL_WORK, replaced)) return;
   await tx.run(lockTriggersOfTenantSql, [tx.tenantId]);
   const parameters = [tx.tenantId, event_name, replaces?.id ?? null];
   const rows = await tx.run<{ condition: string }>(conditionsOfNameSql, parameters);
-  const others = await mapInTurns(rows, (row) => workOf(row.condition));
+  const others = await mapInTurns(rows, (row) => workOnLargestEvent(row.condition));
   if (others.reduce((sum, other) => sum + other, work) <= MOST_WORK) return;
   throw new QueueError(
     "too-many-triggers",
@@ -96,7 +96,7 @@ export async function refuseTooCostlyConditions(
 }
 
 /** The work of one condition on the largest event. */
-function workOf(text: string | null): number {
+function workOnLargestEvent(text: string | null): number {
   const read = text === null ? null : compileTriggerCondition(text);
   return matchWork({ condition: read && "condition" in read ? read.condition : null }, PAYLOAD_LIMITS.maxBytes);
 }

@@ -1,6 +1,6 @@
 /** Shapes of triggers and their firings. Client-safe. */
 
-import type { CatchUpPolicy, GapPolicy, OverlapPolicy } from "../schedules/types";
+import type { CatchUpPolicy, GapPolicy, Instant, OverlapPolicy, SchedulePreview } from "../schedules/types";
 import type {
   FiringKind,
   FiringOutcome,
@@ -10,6 +10,7 @@ import type {
   TriggerKind,
   TriggerStatus,
 } from "../states";
+import type { FieldProblem } from "../types";
 
 export type { FiringKind, FiringOutcome, RunOverlap, ScheduleType, TriggerKind, TriggerStatus } from "../states";
 
@@ -124,4 +125,16 @@ export interface TriggerTarget {
   readonly triggerId: string;
   /** The versions that the caller may have seen. */
   readonly expected: readonly number[] | null;
+}
+
+/** The rendered template; `payload` is null if rendering failed. Pointers are into the template. */
+export interface TemplateExample {
+  readonly payload: unknown;
+  readonly problems: readonly FieldProblem[];
+}
+
+/** The next instants of a schedule as the API answers them, and its template rendered for the first of them. */
+export interface TriggerPreview extends Omit<SchedulePreview, "occurrences"> {
+  readonly occurrences: readonly (Omit<Instant, "at"> & { readonly at: string })[];
+  readonly example?: TemplateExample;
 }

@@ -32,7 +32,7 @@ export const POST = tenantRoute({
   response: job,
   status: 201,
   chained: true,
-  sometimes: permissionsForNewJob,
+  permissionsOf: permissionsForNewJob,
   handler: async ({ db, scope, body, info, runtime }) => {
     const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     await requireParent(body.parent_job_id, (id) => getJob(db, scope, id));

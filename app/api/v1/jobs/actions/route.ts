@@ -32,7 +32,7 @@ export const POST = tenantRoute({
   status: 202,
   tooMany: "The tenant has reached the limit of open actions; see Retry-After",
   // A filter selects jobs by fields that only callers with jobs:read may see.
-  sometimes: ({ action, filter }) => [...bulkActionPermissions(action), ...(filter ? READ : [])],
+  permissionsOf: ({ action, filter }) => [...bulkActionPermissions(action), ...(filter ? READ : [])],
   handler: async ({ db, scope, body }) => {
     const request = bulkRequest(body);
     if (body.dry_run)

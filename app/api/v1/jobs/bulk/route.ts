@@ -18,7 +18,7 @@ export const POST = tenantRoute({
   response: acceptedJobs,
   status: 201,
   chained: true,
-  sometimes: ({ jobs }) => permissionsForNewJobs(jobs),
+  permissionsOf: ({ jobs }) => permissionsForNewJobs(jobs),
   handler: async ({ db, scope, body, info, runtime }) => {
     const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     await requireParents(body.jobs, (ids) => knownJobs(db, scope, ids));

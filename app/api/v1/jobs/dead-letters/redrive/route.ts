@@ -18,7 +18,7 @@ export const POST = tenantRoute({
   tooMany: "The tenant has reached the limit of open actions; see Retry-After",
   afterCommit: wakeWorkers,
   // A filter selects jobs by fields that only callers with jobs:read may see.
-  sometimes: ({ ids }) => (ids === undefined ? ["jobs:read"] : []),
+  permissionsOf: ({ ids }) => (ids === undefined ? ["jobs:read"] : []),
   handler: async ({ db, scope, body }) => {
     const [jobId] = body.ids ?? [];
     if ("payload" in body && jobId !== undefined) {

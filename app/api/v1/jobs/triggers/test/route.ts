@@ -11,6 +11,6 @@ export const POST = tenantRoute({
   body: testBody,
   response: triggerTests,
   // The rendered payloads show the data of stored events, and job.* events hold results and errors of jobs.
-  sometimes: ({ replay }) => (replay === undefined ? [] : ["events:read", "jobs:read"]),
+  permissionsOf: ({ replay }) => (replay === undefined ? [] : ["events:read", "jobs:read"]),
   handler: async ({ db, scope, body }) => await testTriggers(db, scope, testRequest(body)),
 });
