@@ -153,9 +153,15 @@ export class System {
   }
 }
 
-/** Returns the systems in alternating order, so that none always runs after the same other one. */
-export const inTurn = <One>(all: readonly One[], round: number): readonly One[] =>
-  round % 2 === 0 ? all : all.toReversed();
+/**
+ * Returns the systems in another order each round: all rotations, then all rotations of the reverse order. Each system
+ * runs first, last and after each other one as often as the others, so that no place in the order is an advantage.
+ */
+export function inTurn<One>(all: readonly One[], round: number): readonly One[] {
+  const first = round % all.length;
+  const rotated = [...all.slice(first), ...all.slice(0, first)];
+  return Math.floor(round / all.length) % 2 === 0 ? rotated : rotated.toReversed();
+}
 
 /** Opens the systems of a scenario. */
 export async function openSystems(

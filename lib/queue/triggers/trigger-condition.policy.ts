@@ -98,7 +98,11 @@ export function compileTriggerCondition(
 const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
 
 /** Counts the operations of a condition whose cost grows with the event, and its `&&` and `||`. */
-function countOperations(root: ASTNode): { readonly comparisons: number; readonly looks: number; readonly joins: number } {
+function countOperations(root: ASTNode): {
+  readonly comparisons: number;
+  readonly looks: number;
+  readonly joins: number;
+} {
   let [comparisons, looks, joins] = [0, 0, 0];
   const todo: ASTNode[] = [root];
   for (let node = todo.pop(); node; node = todo.pop()) {
