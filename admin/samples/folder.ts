@@ -1,3 +1,10 @@
+/*
+ * Sample files for the folders of the demo (admin/demo.ts): pictures, tables, notes, and odd but valid file names. The
+ * content is the same on every run, each local user may read it, and existing files stay as they are.
+ *
+ * Start with `writeSamples` below; `csv.ts` and `png.ts` make the tables and the pictures.
+ */
+
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { contactsCsv, figuresCsv } from "./csv";

@@ -1,3 +1,12 @@
+/*
+ * Actions on many jobs, chosen in the list of jobs or of dead letters. A dry run first counts the jobs that an action
+ * would apply to. The scheduler works off the action in chunks, so the action continues when the page is closed. Each
+ * job gets a result: done, skipped or failed.
+ *
+ * Start with `bulk-dialog.tsx` (count and start), then `action-progress.tsx`. The page below lists the actions;
+ * `action-detail.tsx` shows the results of one.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

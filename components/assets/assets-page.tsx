@@ -1,3 +1,11 @@
+/*
+ * The Assets page: the files that the latest scans of the tenant's folders found, and the lists that `import-csv`
+ * filled. The page only reads. Files are refetched when a job succeeds, lists when an `import-csv` job does; new files
+ * wait until the user asks for them.
+ *
+ * Start with the page below, then `asset-table.tsx` and `imported-lists.tsx`.
+ */
+
 "use client";
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";

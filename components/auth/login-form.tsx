@@ -1,3 +1,12 @@
+/*
+ * Signing in, signing out, and changing a password. A wrong password and an unknown account get the same message. When
+ * the server throttles sign-ins, the form waits as long as the server asks. After its sign-in, the login page follows
+ * only a path of this origin, by a full page load.
+ *
+ * Start with `LoginForm` below. `sign-in-page.tsx` is the login page, `password-form.tsx` changes a password, and
+ * `components/shell/session-ended.tsx` shows the login form in a dialog.
+ */
+
 "use client";
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
@@ -12,7 +21,7 @@ interface LoginFormProps {
   readonly onSignedIn: (email: string) => void | Promise<void>;
 }
 
-/** The login form. Every failure has the same message. */
+/** The login form. A wrong password and an unknown account get the same message. */
 export function LoginForm({ email = "", onSignedIn }: LoginFormProps) {
   const password = useRef<HTMLInputElement>(null);
   const { busy, answer, wait, send } = useSignIn(onSignedIn);

@@ -1,3 +1,12 @@
+/*
+ * The Dead letters page: jobs that ran out of attempts or failed permanently, their triage, and how to put them back.
+ * Without a status in the address it shows those that are pending or investigating. Putting back all that match applies
+ * to the filters on the screen, after a count. A row that no longer matches stays in place until the user asks for the
+ * newest.
+ *
+ * Start with the page below, then `dead-letter-table.tsx` and `triage-dialog.tsx`.
+ */
+
 "use client";
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";

@@ -1,3 +1,11 @@
+/*
+ * The public reference below /docs: the API reference, and a page for each error code. The operations come from the
+ * OpenAPI document, which is made from the declarations of the routes. The rest is written by hand: `api-basics.tsx`
+ * and `error-help.ts`, where the compiler demands an entry for every error code.
+ *
+ * Start with `operation.tsx` (one operation of the API); the frame of all these pages is below.
+ */
+
 import type { ReactNode } from "react";
 import { Logo } from "@/components/shell/logo";
 

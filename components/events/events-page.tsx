@@ -1,3 +1,10 @@
+/*
+ * The Events page: the events of a tenant, the triggers that each matched, and the jobs they started. The event whose
+ * id is in the address is open in a dialog. A replay asks first, and uses the event's original data, time and id.
+ *
+ * Start with the page below, then `event-dialog.tsx`, `send-event-dialog.tsx` and `replay-dialog.tsx`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

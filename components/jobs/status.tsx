@@ -1,3 +1,12 @@
+/*
+ * What several pages show of a job: its status, error, source and timing, the links between retries, and the actions on
+ * it. Only this file defines how the status of a job looks. An error is shown as plain text, and `useJobActions`
+ * cancels a running job only after a confirmation.
+ *
+ * Start here, then `job-actions.tsx` and `error-text.tsx`. `list/` and `detail/` are the pages of jobs, `new/` is the
+ * dialog for a new one.
+ */
+
 import {
   Ban,
   Check,

@@ -1,3 +1,11 @@
+/*
+ * The platform's Queues page: what is paused, what is limited, and the settings of the queues. Pauses and limits stop
+ * only new starts; running jobs continue. The three lists are polled once a minute and refetched after each change made
+ * on this page.
+ *
+ * Start with the page below, then `pause-dialog.tsx` and `limit-dialog.tsx`. `use-change.ts` sends every change.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

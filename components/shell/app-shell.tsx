@@ -1,3 +1,12 @@
+/*
+ * The frame of every signed-in page: navigation, tenant switcher, account menu, and the messages shown instead of a
+ * page. Permissions in the browser only decide what is offered; the API checks each request. Switching the tenant and
+ * signing out are full page loads, so no data of the tenant stays in the tab. An ended session asks for a sign-in in
+ * place, so that typed input is kept.
+ *
+ * Start with `AppShell` below, then `viewer.tsx` (the tenant and the viewer's rights) and `session-ended.tsx`.
+ */
+
 "use client";
 
 import { Menu as MenuIcon } from "lucide-react";

@@ -1,3 +1,12 @@
+/*
+ * The Triggers page and the page of one trigger: what starts jobs automatically, what it started, and what it skipped
+ * and why. Enabling, disabling and deleting apply only to the version on the screen, so no other user's edit is
+ * overwritten unseen. The server computes the upcoming instants with the rules by which the trigger fires.
+ *
+ * Start with the page below, then `trigger-detail.tsx`, `firings.tsx` and `use-trigger-actions.tsx`. `form/` creates
+ * and changes triggers, `event-test/` tests them with an event.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

@@ -1,3 +1,11 @@
+/*
+ * The Webhooks page and the page of one endpoint: its settings, its state, and its delivery attempts with the
+ * beginnings of request and response. A secret is shown once, when it is created. Saved values of custom headers are
+ * never shown, only their names.
+ *
+ * Start with the page below, then `endpoint-detail.tsx`, `deliveries.tsx` and `endpoint-dialog.tsx`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

@@ -1,3 +1,11 @@
+/*
+ * The platform's Workers page: each worker with its heartbeat, load and version, and the keys of remote workers. The
+ * age of a heartbeat is the server's value plus the time since, and the server's thresholds decide which workers are
+ * late, stale or dead. The text of a key is shown once, after its creation.
+ *
+ * Start with the page below, then `worker-table.tsx`, `worker-keys.tsx` and `new-worker-key.tsx`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

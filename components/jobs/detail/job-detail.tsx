@@ -1,5 +1,7 @@
 /*
- * One job: its state, attempts, output, steps, artifacts and dependencies, and the actions on it.
+ * One job: its state, attempts, output, steps, artifacts and dependencies, and the actions on it. An ended job is no
+ * longer polled; a pushed change still refreshes it. Panels that appear while the page is open go below the tabs, where
+ * they move nothing.
  *
  * Start with the page below, then `job-headline.tsx` and `job-tabs.tsx`.
  */

@@ -1,5 +1,7 @@
 /*
- * The list of jobs: filters in the address, rows that are updated in place, selection, and bulk actions on it.
+ * The list of jobs: filters in the address, rows that are updated in place, selection, and bulk actions on it. New rows
+ * wait until the user asks for them. A selection is rows on the screen or every job that matches, and other filters
+ * reset it.
  *
  * Start with the page below, then `jobs-list.tsx`, `use-job-list.ts` (the rows) and `use-selection.ts`.
  */

@@ -1,3 +1,11 @@
+/*
+ * The dialog for a new job: a definition, its payload as fields made from the definition's schema or as JSON, and
+ * options. A request that got no answer can be sent again unchanged and creates one job, because it keeps its
+ * idempotency key. A problem that the server reports is shown at its field, or below the fields.
+ *
+ * Start with `NewJobDialog` below, then `use-new-job.ts` (state and request) and `payload-fields.tsx`.
+ */
+
 "use client";
 
 import { useQuery } from "@tanstack/react-query";

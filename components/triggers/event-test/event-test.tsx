@@ -1,3 +1,11 @@
+/*
+ * Tests an event with a trigger that is stored or still in the form: does it match, which job would start, and what is
+ * wrong. Testing writes nothing and starts no job, with one event or with the newest stored ones. Only the button in
+ * `send-for-real.tsx` publishes the event; the form does not offer it.
+ *
+ * Start with `EventTest` below, then `test-result.tsx` and `event-replay.tsx`.
+ */
+
 "use client";
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";

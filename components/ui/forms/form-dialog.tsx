@@ -1,5 +1,7 @@
 /*
  * The building blocks of dialogs that ask for something: fields with their labels and errors, and the form around them.
+ * Labels, hints and errors are linked to their control for screen readers. A refused submit moves the focus to the
+ * first invalid field, and problems that no field shows are listed below the fields.
  *
  * Start with `FormDialog` below, then `field.tsx` and `input-field.tsx`.
  */

@@ -1,5 +1,7 @@
 /*
- * The building blocks of lists: a table that leaves out columns on narrow screens, its bar, panel and pager.
+ * The building blocks of lists: a table that leaves out columns on narrow screens, its bar, panel and pager. The bar
+ * has a fixed height, so nothing below it moves when new rows arrive or a refresh fails. A failed refresh keeps the
+ * rows.
  *
  * Start with `DataTable` below, then `list-panel.tsx` and `pager.tsx`.
  */

@@ -1,6 +1,9 @@
 /*
- * Queries and mutations of jobs, their attempts, steps, artifacts and actions. All keys lie below `jobKeys.all`, so
- * invalidating that key refreshes everything shown about jobs.
+ * Jobs in the browser: queries and mutations, the filters in the address, and job output as safe text. The keys of jobs
+ * and dead letters lie below `jobKeys.all`, so invalidating that key refreshes both; bulk actions, definitions and
+ * chains have keys of their own. Sequences with an effect in a job's output are dropped (`terminal-text.ts`).
+ *
+ * Start with `jobKeys` below, then `job-filters.ts`, `job-actions.ts` (actions on many jobs) and `job-output.ts`.
  */
 
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";

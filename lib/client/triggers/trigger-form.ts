@@ -1,6 +1,6 @@
 /*
  * The trigger form as plain data: its fields, the body it sends, the patch of an edit, and the merge with concurrent
- * edits. `triggers.ts` has the requests, `schema-form.ts` the form of a payload.
+ * edits.
  */
 
 import type { CreateTrigger, PreviewTrigger, Trigger, UpdateTrigger } from "@/lib/contract";

@@ -1,3 +1,11 @@
+/*
+ * Triggers and events in the browser: queries and mutations, and the forms of triggers and payloads as plain data. A
+ * change or deletion of a trigger sends the version that it is based on, so it never overwrites a newer one. A request
+ * that creates, runs, publishes or replays takes effect once, however often it is sent under the same key.
+ *
+ * Start with `triggerKeys` below, then `events.ts`, `trigger-form.ts` and `schema-form.ts`.
+ */
+
 import { keepPreviousData, type QueryClient, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   CreateTrigger,

@@ -1,3 +1,12 @@
+/*
+ * Schemas of jobs and of what belongs to them: requests, queries and answers. Requests are strict. For most rows of
+ * answers the compiler checks that the schema fits the queue's type (`satisfies`). The fields that callers without
+ * `jobs:read` get are listed in `../shown.ts`.
+ *
+ * Start with `jobRow` and `createJob` below, then `dependencies.ts`, `output.ts` (attempts, steps, logs) and
+ * `job-actions.ts` (actions on many jobs).
+ */
+
 import * as z from "zod";
 import { JOB_SOURCES, JOB_STATUSES } from "@/lib/queue/states";
 import type { Job, JobRow, JobSummary, WaitReason } from "@/lib/queue/types";

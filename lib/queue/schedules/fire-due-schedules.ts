@@ -1,7 +1,7 @@
 /**
  * Schedules: the leader fires triggers whose instant is due, and enqueues their jobs.
  * An instant fires at most once: its firing, its job and the next due time commit in one transaction. Missed
- * instants are made up for or skipped, as the trigger's `catchUp` says. A broken trigger does not stop others,
+ * instants are made up for or skipped, as the trigger's `catch_up` says. A broken trigger does not stop others,
  * and tenants take turns.
  * Start with `fireDueSchedules`. `take-due-triggers.ts` locks the due rows, `plan-firing.policy.ts` decides what
  * each instant becomes, `store-firings.ts` writes it, and `rules/` computes instants from cron expressions,

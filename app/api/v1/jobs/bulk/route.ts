@@ -1,8 +1,7 @@
 import { requireParents } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
 import { chainDepthOfJob } from "@/lib/api/resources/chain";
-import { newJob, permissionsForNewJobs } from "@/lib/api/resources/filters";
-import { enqueuedAnswer } from "@/lib/api/resources/jobs";
+import { enqueuedAnswer, newJob, permissionsForNewJobs } from "@/lib/api/resources/jobs";
 import { tenantRoute } from "@/lib/api/route";
 import { acceptedJobs, createJobs, LIMITS } from "@/lib/contract";
 import { enqueueJobs, knownJobs } from "@/lib/queue";
