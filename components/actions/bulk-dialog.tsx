@@ -1,7 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { FormDialog } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField } from "@/components/ui/forms/input-field";
@@ -9,7 +9,7 @@ import { QueryProblem, Skeleton } from "@/components/ui/states";
 import { formatCount, plural } from "@/lib/client/format";
 import { faultsOf } from "@/lib/client/forms/faults";
 import { instantOf, localInput } from "@/lib/client/forms/local-input";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import {
   ACTION_WORDS,
   actionPreviewOptions,
@@ -42,20 +42,21 @@ export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogPr
     actionPreviewOptions(slug, withValue(request, action, action === "reschedule" ? countedAt : "100")),
   );
   const start = useStartAction(slug);
-  const key = useRef(randomKey());
+  const { keyFor, forgetRefused } = useIntentKey();
   const submit = () => {
     if (start.isPending) return;
     const sent = action === "reschedule" ? instantOf(value) : value;
     if (sent === null) return setFaults(new Map([["scheduled_for", "This must be a date and a time."]]));
+    const wanted = withValue(request, action, sent);
     start.mutate(
-      { request: withValue(request, action, sent), key: key.current },
+      { request: wanted, key: keyFor(wanted) },
       {
         onSuccess: (accepted) => {
           onStarted(accepted);
           onClose();
         },
         onError: (error) => {
-          key.current = randomKey();
+          forgetRefused(error);
           setFaults(faultsOf(error));
         },
       },

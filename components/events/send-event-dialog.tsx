@@ -78,7 +78,7 @@ function useNewEvent(draft: EventDraft, onSent: (id: string) => void) {
     producer_id: "",
   });
   const [faults, setFaults] = useState<FormFaults>(new Map());
-  const { keyFor, forget } = useIntentKey();
+  const { keyFor, forgetRefused } = useIntentKey();
   const { value, fault } = parseJsonText(fields.data);
   const data = isRecord(value) ? value : null;
   const submit = () => {
@@ -98,7 +98,7 @@ function useNewEvent(draft: EventDraft, onSent: (id: string) => void) {
           onSent(sent.id);
         },
         onError: (error) => {
-          forget();
+          forgetRefused(error);
           setFaults(faultsOf(error));
         },
       },

@@ -7,7 +7,7 @@ import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField } from "@/components/ui/forms/input-field";
 import { Select } from "@/components/ui/forms/select";
 import { faultsOf } from "@/lib/client/forms/faults";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { setPause } from "@/lib/client/queues";
 import type { CreatePause, Queue } from "@/lib/contract";
 import { NameField } from "./name-field";
@@ -32,11 +32,18 @@ interface PauseDialogProps {
 export function PauseDialog({ start, queues, onClose }: PauseDialogProps) {
   const [form, setForm] = useState({ scope: start.scope, name: start.name, reason: "", until: "" });
   const [faults, setFaults] = useState<FormFaults>(new Map());
+  const { keyFor, forgetRefused } = useIntentKey();
   const pause = useChange({
-    send: () => setPause(bodyOf(form), randomKey()),
+    send: () => {
+      const body = bodyOf(form);
+      return setPause(body, keyFor(body));
+    },
     done: "Paused",
     onDone: onClose,
-    onRefused: (error) => setFaults(faultsOf(error)),
+    onRefused: (error) => {
+      forgetRefused(error);
+      setFaults(faultsOf(error));
+    },
   });
   const set = (name: keyof typeof form) => (text: string) => setForm((now) => ({ ...now, [name]: text }));
   const named = form.scope === "all" ? null : NAMED[form.scope];

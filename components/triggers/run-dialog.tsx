@@ -75,7 +75,7 @@ function useRun(trigger: Trigger, onClose: () => void) {
   const [way, setWay] = useState<Way>(trigger.trigger_type === "event" ? "event" : "template");
   const [texts, setTexts] = useState({ event: "{}", payload: JSON.stringify(trigger.payload_template, null, 2) });
   const [faults, setFaults] = useState<FormFaults>(new Map());
-  const { keyFor, forget } = useIntentKey();
+  const { keyFor, forgetRefused } = useIntentKey();
   const submit = () => {
     if (run.isPending) return;
     const { body, fault } = bodyOf(way, texts);
@@ -90,7 +90,7 @@ function useRun(trigger: Trigger, onClose: () => void) {
           router.push(`/t/${slug}/jobs/${job.id}`);
         },
         onError: (error) => {
-          forget();
+          forgetRefused(error);
           setFaults(new Map([["", explain(error)]]));
         },
       },

@@ -8,7 +8,7 @@ import type {
   WebhookEndpoint,
   WebhookEndpointWithSecret,
 } from "@/lib/contract";
-import { randomKey } from "./forms/random-key";
+import { useIntentKey } from "./forms/use-intent-key";
 import { api } from "./http";
 import { queryString } from "./query-string";
 
@@ -64,17 +64,21 @@ export type WebhookAction =
 /** Runs actions on endpoints. A created or rotated endpoint is returned with its secret. */
 export function useWebhookAction(tenant: string) {
   const client = useQueryClient();
+  // A message that is sent again after a lost answer is sent once.
+  const { keyFor, forget, forgetRefused } = useIntentKey();
   return useMutation({
-    mutationFn: (wanted: WebhookAction) => send(tenant, wanted),
+    mutationFn: (wanted: WebhookAction) => send(tenant, wanted, keyFor),
+    onSuccess: forget,
+    onError: forgetRefused,
     onSettled: () => void client.invalidateQueries({ queryKey: webhookKeys.all(tenant) }),
   });
 }
 
 type Sent = Partial<WebhookEndpointWithSecret> & { readonly job_id?: string };
 
-function send(tenant: string, wanted: WebhookAction): Promise<Sent> {
+function send(tenant: string, wanted: WebhookAction, keyFor: (content: unknown) => string): Promise<Sent> {
   const post = (path: string, body: unknown = {}) =>
-    api<Sent>(`/webhooks${path}`, { tenant, method: "POST", body, idempotencyKey: randomKey() });
+    api<Sent>(`/webhooks${path}`, { tenant, method: "POST", body, idempotencyKey: keyFor([path, body]) });
   switch (wanted.action) {
     case "create":
       return post("", wanted.body);

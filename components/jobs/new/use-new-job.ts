@@ -70,7 +70,7 @@ export function useNewJob(tenant: string, definitions: readonly Definition[], on
  */
 function useSendJob(tenant: string, onCreated: (job: Job) => void, onRefused: (faults: FormFaults) => void) {
   const create = useCreateJob(tenant);
-  const { keyFor, forget } = useIntentKey();
+  const { keyFor, forgetRefused } = useIntentKey();
   // The second click of a double click arrives before the first one has been rendered.
   const sending = useRef(false);
   const send = (body: CreateJob) => {
@@ -84,8 +84,7 @@ function useSendJob(tenant: string, onCreated: (job: Job) => void, onRefused: (f
         },
         onSuccess: onCreated,
         onError: (error) => {
-          // A refusal is final for this key; only a request without an answer is repeated under it.
-          if (error instanceof ApiError && error.status >= 400 && error.status < 500) forget();
+          forgetRefused(error);
           onRefused(explain(error));
         },
       },

@@ -1,11 +1,10 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { useRef } from "react";
 import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
 import { plural } from "@/lib/client/format";
-import { randomKey } from "@/lib/client/forms/random-key";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { usePublishEvent } from "@/lib/client/triggers/events";
 import { useReason, useTenant } from "../../shell/viewer";
 import { refusal } from "../refusal";
@@ -17,22 +16,24 @@ export function SendForReal({ name, data }: { readonly name: string; readonly da
   const toast = useToast();
   const noSend = useReason("events:publish");
   const publish = usePublishEvent(slug);
-  const key = useRef(randomKey());
-  const send = () =>
+  const { keyFor, forget, forgetRefused } = useIntentKey();
+  const send = () => {
+    const body = { name, data };
     publish.mutate(
-      { body: { name, data }, key: key.current },
+      { body, key: keyFor(body) },
       {
         onSuccess: (event) => {
-          key.current = randomKey();
+          forget();
           toast({ title: "Sent", detail: `${plural(event.started_count, "job")} started` });
           router.push(`/t/${slug}/jobs/events?event=${event.id}`);
         },
         onError: (error) => {
-          key.current = randomKey();
+          forgetRefused(error);
           toast({ title: "Not sent", detail: refusal(error), tone: "bad" });
         },
       },
     );
+  };
   return (
     <Button size="sm" variant="primary" reason={noSend} busy={publish.isPending} onClick={send}>
       Send for real

@@ -68,7 +68,7 @@ export function useTriggerForm(start: FormStart): TriggerForm {
   const client = useQueryClient();
   const create = useCreateTrigger(slug);
   const update = useUpdateTrigger(slug);
-  const { keyFor, forget } = useIntentKey();
+  const { keyFor, forgetRefused } = useIntentKey();
   const [state, setState] = useState(() => firstState(start));
   const fail = (faults: Faults, general: string | null) => setState((now) => ({ ...now, faults, general }));
 
@@ -81,7 +81,7 @@ export function useTriggerForm(start: FormStart): TriggerForm {
     });
   };
   const refused = (error: Error) => {
-    if (error instanceof ApiError && error.status < 500) forget();
+    forgetRefused(error);
     if (trigger && error instanceof ApiError && error.status === 412)
       adopt(trigger.id).catch((lost: Error) => fail(NO_FAULTS, lost.message));
     else fail(...faultsOfError(error));
