@@ -34,8 +34,9 @@ interface About {
 }
 
 /**
- * Does a leader's urgent work while no scheduler is alive: makes due jobs claimable and rescues expired leases. Several
- * workers may do so at once, because all of it is fenced or idempotent. Never rejects, so the worker keeps claiming.
+ * Does the leader's urgent work while no scheduler leads: makes due jobs claimable, rescues expired leases, ends
+ * expired jobs and releases dependents. Several workers may do so at once, because all of it is fenced or idempotent.
+ * Never rejects, so the worker keeps claiming.
  */
 export async function standInForLeader(
   worker: Database,

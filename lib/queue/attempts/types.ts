@@ -67,7 +67,9 @@ export interface WorkerSample {
   readonly eventLoopLagMs: number;
 }
 
-/** Proof of ownership. Every write by a worker names both values. */
+/**
+ * Proof of ownership. Every write of a worker to a job names both values, except batch begin marks: see `BegunMark`.
+ */
 export interface Lease {
   readonly jobId: string;
   readonly leaseNo: number;
