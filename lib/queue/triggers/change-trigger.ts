@@ -117,7 +117,7 @@ async function checkAffectedFields(
   return definition.id;
 }
 
-/** Returns the next instants after the change. The stored ones stay if the change does not affect the timing. */
+/** Returns the prospects after the change. The stored ones stay if the change does not affect the timing. */
 function newProspects({ row, before, after, patch }: Change, { now }: TriggerSurroundings): Prospects {
   const stored: Prospects = {
     status: row.status,
@@ -137,7 +137,7 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
   const lastRunAt = dateOf(row.last_run_at);
   const since = lastRunAt && lastRunAt > now ? lastRunAt : now;
   const prospects = prospectsOf(after, read.rule, { now: since, runCount: row.run_count });
-  // A finished trigger that is enabled stays finished, but a new schedule must have a future instant.
+  // Enabling a finished trigger leaves it finished, but a new schedule or end must leave a future instant.
   if (retimed || ends) refuseProblems(neverProblems(after, prospects));
   return prospects;
 }
