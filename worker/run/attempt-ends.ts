@@ -106,7 +106,8 @@ function givenBack(
   { claimed, definition }: Pick<Ran, "claimed" | "definition">,
   reason: string,
 ): Promise<AttemptEnd> {
-  // An unavailable database has not counted this release; the next one counts.
+  // An unavailable database cannot count how often the run was given back. This time is accepted; the next count includes
+  // it.
   const uncounted = () => ({ ...releasedEnd(claimed), errorText: reason });
   return decideRelease(db, claimed, { deadLetter: definition.deadLetter, reason }).catch(uncounted);
 }

@@ -22,15 +22,15 @@ export interface BegunMarksOptions {
   readonly onBegun: (jobs: readonly ClaimedJob[]) => void;
 }
 
-/** Answer of `begin`. An expired job is released, and the sweep ends it. */
+/** Answer of `begin`. An expired job is given back, and `expireJobs` ends it. */
 export type Begun = "begun" | "lost" | "expired";
 
 const noOf = ({ job }: JobInFlight): number => job.claimNo ?? 0;
 
 /**
  * Marks attempts as begun before their first side effect. Every claimed job has a number, and one mark records which of
- * the jobs that the claim did not start have begun. When leases were taken from this worker, jobs are marked one by one
- * under their fence instead.
+ * the jobs that the claim did not begin have begun since. When leases were taken from this worker, the jobs that it
+ * claimed before it learned of that are marked one by one under their leases.
  */
 export class BegunMarks {
   /** Numbered jobs that have not begun, in the order of their numbers. */
@@ -51,7 +51,7 @@ export class BegunMarks {
     this.batcher = new Batcher((batch) => this.send(batch), { most: MOST_STARTS });
   }
 
-  /** Reserves this many numbers for jobs that a claim does not start at once, and returns the first. */
+  /** Reserves `count` numbers for the jobs of a claim, and returns the first. */
   numbers(count: number): number {
     const first = this.lastNumber + 1;
     this.lastNumber += count;
@@ -61,7 +61,7 @@ export class BegunMarks {
   /** Records that a claim under these numbers was not answered; the database may have carried it out. */
   lost([first, last]: Numbers): void {
     const before = this.lostNumbers.at(-1);
-    // The number of an older job may be lost after a later range: the two stay apart.
+    // A lower number may be reported after a later range. The two ranges stay apart.
     if (before && before[0] <= first && before[1] >= first - 1)
       this.lostNumbers[this.lostNumbers.length - 1] = [before[0], Math.max(before[1], last)];
     else this.lostNumbers.push([first, last]);
@@ -119,13 +119,13 @@ export class BegunMarks {
       }
     } catch (error) {
       log.debug({ err: error }, "begin marks failed, storing begins one by one");
-      // The server may still process this mark. Opening again fences it off, so that it cannot overwrite a newer one.
+      // The server may still process this mark. Opening again rejects it, so that it cannot overwrite a newer one.
       this.takenLeases = undefined;
       return false;
     }
     const now = performance.now();
     for (const inFlight of batch) {
-      // The mark took so long that the job may have expired: it is marked singly, or refused.
+      // The mark took so long that the job may have expired: it is marked singly, or not at all.
       if (!inFlight.isInTime()) continue;
       inFlight.beganAt = now;
       this.waiting.delete(inFlight);
@@ -156,7 +156,8 @@ export class BegunMarks {
   }
 
   /**
-   * Reads the count that marks are checked against. A job claimed before the answer may already have been taken away.
+   * Reads the count of taken leases that marks are checked against. Marks do not cover jobs claimed before the answer,
+   * because their leases may already have been taken.
    */
   async open(): Promise<void> {
     const now = performance.now();

@@ -1,7 +1,7 @@
 /**
  * Runs claimed jobs: begins each attempt under its lease, stops it when the lease is lost, and records its end. Start
  * with `JobRunner`, then `runAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
- * its first side effect; a job that has not begun is released without costing an attempt.
+ * its first side effect. A job whose handler has not run is given back without costing an attempt.
  */
 
 import { type Database, isUnavailable } from "@/lib/db";
@@ -50,7 +50,7 @@ export interface JobRunnerOptions {
 
 /** How many jobs may be claimed now. */
 export interface Capacity {
-  /** Jobs that would run at once. */
+  /** Jobs that would run immediately. */
   readonly free: number;
   /** Quick jobs on top, which wait here for a slot. */
   readonly ahead: number;
@@ -59,7 +59,10 @@ export interface Capacity {
 export class JobRunner {
   /** Jobs in flight. A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
   private readonly inFlight = new Set<JobInFlight>();
-  /** Jobs from claims before this time (`processClock`) do not begin, unless the claim already began them. */
+  /**
+   * Jobs of claims sent until this time (`processClock`) are given back on arrival, unless they run in a slot
+   * immediately.
+   */
   private aheadSince = Number.NEGATIVE_INFINITY;
   private readonly waiting = new Waiting<JobInFlight>();
   private busy = 0;
@@ -89,7 +92,7 @@ export class JobRunner {
     return this.busy + this.aside;
   }
 
-  /** Offers capacity ahead only when half of it is used up, so that a claim is worth its round trip. */
+  /** Offers capacity ahead only while at most half of it is occupied, so that a claim is worth its round trip. */
   capacity(): Capacity {
     const unsettled = this.inFlight.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
@@ -131,7 +134,10 @@ export class JobRunner {
     for (const inFlight of [...this.inFlight]) if (asked.has(inFlight.job.jobId)) this.stop(inFlight, "cancel");
   }
 
-  /** Releases jobs that were claimed ahead and wait, and jobs from claims sent before now. */
+  /**
+   * Gives back jobs that were claimed ahead and wait and, on arrival, jobs of claims already sent that would have to
+   * wait.
+   */
   giveBackAhead(): void {
     this.aheadSince = processClock();
     this.giveBack(this.waiting.all());
@@ -152,7 +158,7 @@ export class JobRunner {
     clearTimeout(atLast);
   }
 
-  /** Kills all process groups at once: the process is about to exit. */
+  /** Kills all process groups immediately: the process is about to exit. */
   killAll(): void {
     for (const { pids } of this.inFlight) for (const pid of pids) killGroup(pid);
   }
@@ -170,7 +176,7 @@ export class JobRunner {
     if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
   }
 
-  // A job that waits this long may have been paused since, or another worker would have run it by now.
+  // A job that waits this long may have been paused meanwhile, or another worker could have run it by now.
   private giveBackOld(): void {
     this.ageTimer = undefined;
     const old = this.waiting.all().filter(({ takenAt }) => takenAt < performance.now() - LONGEST_WAIT_MS);
@@ -196,7 +202,7 @@ export class JobRunner {
 
   private stop(inFlight: JobInFlight, reason: StopReason): void {
     inFlight.stop(reason);
-    // The attempt ends without having run.
+    // The attempt takes a slot only to end: its handler does not run.
     if (inFlight.phase !== "waiting") return;
     this.waiting.remove(inFlight);
     this.runInSlot(inFlight);
@@ -249,7 +255,7 @@ export class JobRunner {
 
   private async attempt(inFlight: JobInFlight, { log, settler, random } = this.options): Promise<void> {
     const { job } = inFlight;
-    // The attempt never began, so releasing it costs none, if the lease was not taken already.
+    // The handler never ran, so giving the job back costs no attempt, if the lease was not taken already.
     if (this.draining || inFlight.isLost) return this.release(inFlight);
     let definition = this.definitions.ifKnown(job);
     let begun: Begun = "begun";
@@ -291,7 +297,7 @@ export class JobRunner {
     return definition;
   }
 
-  /** Releases a job whose start the unavailable database could not record, instead of letting its lease expire. */
+  /** Gives back a job whose begin the unavailable database could not record, instead of letting its lease expire. */
   private async releaseAfter(inFlight: JobInFlight, error: unknown): Promise<void> {
     if (!isUnavailable(error)) throw error;
     this.options.log.warn({ err: error, job_id: inFlight.job.jobId }, "attempt could not begin, job released");

@@ -17,8 +17,8 @@ export interface RunRequest {
   /** Used instead of the rendered template. */
   readonly payload?: unknown;
   /**
-   * Data of an example event, for an event trigger's template. Without it and a payload, the run takes the data of the
-   * trigger's newest held firing, if any, and ends that firing.
+   * Data of an example event, for an event trigger's template. If neither it nor a payload is given, the run uses the
+   * data of the trigger's newest held firing, if any, and ends that firing.
    */
   readonly event?: unknown;
   /** The chain depth of the new job: the length of the chain of jobs that led to it. */
