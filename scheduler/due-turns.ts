@@ -41,7 +41,7 @@ export function rescueTurn(watch: LeaseWatch): Loop["turn"] {
 }
 
 /**
- * Marks running jobs while the rescue finds many dead index entries, so that counts under limits do not read over them.
+ * Records running jobs while the rescue finds many dead index entries, so that counts under limits do not scan those.
  */
 export function markTurn(watch: LeaseWatch): Loop["turn"] {
   return async ({ db }) => {

@@ -16,8 +16,8 @@ export interface WatchLimits {
   /** Time limit per folder. */
   readonly mostMs: number;
   /**
-   * After a read, the folder rests this many times as long as the read took, and after some seconds of reading its
-   * tenant does too.
+   * After a read, the folder rests this many times as long as the read took. So does a tenant whose reads took more
+   * than `mostMs`.
    */
   readonly restFactor: number;
   /** How often the changes of one folder may be published. */
@@ -42,9 +42,9 @@ const MOST_STUCK = 2;
  * stores its new fingerprint. The first read publishes nothing. A folder that cannot be read is logged once, and is
  * compared with its last read when it is back. Each turn takes the next group of folders.
  *
- * A job that writes into the folder that triggered it would loop forever, and its files look like any others. So
- * a change that such a job may have made continues that job's chain (`publishWatched`). A folder that changes all the
- * time is read less often; its changes until then are one event.
+ * A job that writes into the folder that triggered it would loop forever, and its files look like any others. So a
+ * change that such a job may have made continues that job's chain (`publishWatched`). A folder that changes all the
+ * time is read less often; the changes between two reads become one event.
  */
 export function watchFolders(limits: Partial<WatchLimits> = {}): Loop["turn"] {
   const watch = new FolderWatch({ ...LIMITS, ...limits });
