@@ -106,8 +106,7 @@ function givenBack(
   { claimed, definition }: Pick<Ran, "claimed" | "definition">,
   reason: string,
 ): Promise<AttemptEnd> {
-  // An unavailable database cannot count how often the run was given back. This time is accepted; the next count includes
-  // it.
+  // An unavailable database cannot count how often the run was given back. This one is accepted, and counted next time.
   const uncounted = () => ({ ...releasedEnd(claimed), errorText: reason });
   return decideRelease(db, claimed, { deadLetter: definition.deadLetter, reason }).catch(uncounted);
 }

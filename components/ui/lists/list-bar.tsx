@@ -29,7 +29,7 @@ export function ListBar({ noun, waiting, onShow, read, staleSince, onRetry, chil
   const show = () => {
     onShow();
     window.scrollTo({ top: 0 });
-    // The button disappears with the keyboard focus, so the focus moves to just above the new rows.
+    // The focused button disappears, so move the focus to just above the new rows.
     bar.current?.focus({ preventScroll: true });
   };
   return (
