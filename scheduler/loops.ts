@@ -23,8 +23,8 @@ import {
   workOffReleases,
 } from "@/lib/queue/scheduler";
 import { bulkTurn } from "./bulk-turn";
-import { expireTurn, markTurn, promoteTurn, rescueTurn } from "./due-turns";
-import type { Loop, Turn } from "./run-loops";
+import { expireTurn, promoteTurn, recordRunningTurn, rescueTurn } from "./due-turns";
+import type { Loop, TurnContext } from "./run-loops";
 import { watchFolders } from "./watch-folders";
 import { snapshots } from "./watch-snapshots";
 
@@ -76,9 +76,9 @@ export const LOOPS: readonly Loop[] = [
     turn: rescueTurn(leases),
   },
   {
-    name: "mark running jobs",
+    name: "record running jobs",
     everyMs: 10 * SECOND,
-    turn: markTurn(leases),
+    turn: recordRunningTurn(leases),
   },
   {
     name: "expire waiting jobs",
@@ -97,7 +97,7 @@ export const LOOPS: readonly Loop[] = [
     },
   },
   {
-    name: "release blocked jobs",
+    name: "repair blocked jobs",
     everyMs: SECOND,
     turn: sweepTurn(),
   },
@@ -163,7 +163,7 @@ export const LOOPS: readonly Loop[] = [
  * takes longer than a heartbeat may wait; two processes may do so at once.
  * @throws Error if partitions could not be made, so that the loop tries again within half a minute
  */
-async function partitionsTurn({ db, log }: Turn): Promise<{ again: boolean }> {
+async function partitionsTurn({ db, log }: TurnContext): Promise<{ again: boolean }> {
   const { made, moved, failed } = await makeDays(db);
   if (made > 0) log.info({ made, moved }, "partitions made");
   if (failed.length > 0) log.error({ failed: failed.slice(0, 10) }, "partitions could not be made");

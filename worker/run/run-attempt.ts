@@ -64,7 +64,7 @@ export interface RunTools {
 }
 
 /** Runs one attempt under the version of its definition with which the job was accepted. Never rejects. */
-export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> {
+export function runByExecutor(ctx: AttemptContext): Execution | Promise<Execution> {
   const { job, definition, tools } = ctx;
   const problems = definition.validate(job.payload);
   if (problems.length > 0) {

@@ -109,7 +109,7 @@ describe("a runner with more jobs than slots", () => {
   });
 
   test("releases a job at a pause that began with its claim and found no slot", async () => {
-    const job = { ...(await claimed()), started: true };
+    const job = { ...(await claimed()), hasBegun: true };
     runner.take([job], processClock());
     runner.giveBackAhead();
     await waitFor(() => runner.count === 1);

@@ -3,7 +3,7 @@ import type { Post, ReceiverAnswer } from "@/lib/webhooks/delivery";
 import type { FromWebhookThread, ToWebhookThread } from "./webhook-protocol";
 
 /** Where the program of the thread is. Tests, which run from sources, set another place. */
-export const webhookThread = { url: new URL("./webhook-thread.mjs", import.meta.url) };
+export const webhookThreadFile = { url: new URL("./webhook-thread.mjs", import.meta.url) };
 
 const HEAP_MB = 128;
 
@@ -59,7 +59,7 @@ export class WebhookThread {
 
   #running(): Worker {
     if (this.#worker) return this.#worker;
-    const worker = new Worker(webhookThread.url, {
+    const worker = new Worker(webhookThreadFile.url, {
       env: {},
       execArgv: ["--enable-source-maps"],
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: 4 },

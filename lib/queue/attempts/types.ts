@@ -122,8 +122,10 @@ export interface ClaimedJob extends Lease {
   /** Number of jobs before this one in its chain of causes. */
   readonly chainDepth: number;
   readonly claimedAt: Date;
-  /** True if the attempt is already marked as begun. */
-  readonly started: boolean;
+  /**
+   * True if the attempt was marked as begun when the job was read: by the claim or, for a remote worker, by a message.
+   */
+  readonly hasBegun: boolean;
   /** Milliseconds from `claimedAt` to the job's expires_at; null if it has none. */
   readonly expiresInMs: number | null;
   /** The job's number in its worker, if it was given one. */

@@ -252,7 +252,7 @@ export function toClaimedJob(row: ClaimedRow, leaseSeconds: number): ClaimedJob 
     claimedAt: row.claimed_at,
     leaseSeconds,
     sortKey: row.sort_key,
-    started: row.started,
+    hasBegun: row.started,
     expiresInMs: own.expires_in_ms,
     claimNo: row.claim_no === null ? null : Number(row.claim_no),
     definitionId: row.definition_id,

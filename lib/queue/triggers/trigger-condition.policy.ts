@@ -79,7 +79,7 @@ export function compileTriggerCondition(
     const foreign = findForeign(parsed.ast);
     if (foreign) return refused("condition", foreign);
     const parts = conjuncts(parsed.ast).map(serialize);
-    const fault = parts.map(findUntyped).find((found) => found !== null);
+    const fault = parts.map(findNonBoolean).find((found) => found !== null);
     if (fault) return refused("condition", fault);
     const { comparisons, looks, joins } = countOperations(parsed.ast);
     if (comparisons > COMPARISONS_MAX)
@@ -98,7 +98,11 @@ export function compileTriggerCondition(
 const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
 
 /** Counts the operations of a condition whose cost grows with the event, and its `&&` and `||`. */
-function countOperations(root: ASTNode): { readonly comparisons: number; readonly looks: number; readonly joins: number } {
+function countOperations(root: ASTNode): {
+  readonly comparisons: number;
+  readonly looks: number;
+  readonly joins: number;
+} {
   let [comparisons, looks, joins] = [0, 0, 0];
   const todo: ASTNode[] = [root];
   for (let node = todo.pop(); node; node = todo.pop()) {
@@ -161,7 +165,7 @@ function compilePart(text: string, evaluated: string): TriggerCondition["parts"]
 }
 
 /** Returns the problem of a part that is certainly not a boolean. Parts whose type depends on the event pass. */
-function findUntyped(text: string): string | null {
+function findNonBoolean(text: string): string | null {
   const checked = environment.check(text);
   if (!checked.valid) return `is not a condition: ${summaryOf(checked.error)}`;
   return checked.type === "bool" || checked.type === "dyn" ? null : `is neither true nor false: ${text}`;
