@@ -1,5 +1,6 @@
 /** Shapes of triggers and their firings. Client-safe. */
 
+import type { FieldProblem } from "../field-problem";
 import type { CatchUpPolicy, GapPolicy, Instant, OverlapPolicy, SchedulePreview } from "../schedules/types";
 import type {
   FiringKind,
@@ -10,7 +11,6 @@ import type {
   TriggerKind,
   TriggerStatus,
 } from "../states";
-import type { FieldProblem } from "../types";
 
 export type { FiringKind, FiringOutcome, RunOverlap, ScheduleType, TriggerKind, TriggerStatus } from "../states";
 
