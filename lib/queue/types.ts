@@ -55,7 +55,7 @@ export interface NewJob {
   readonly retriedFromId?: string;
   readonly source?: JobSource;
   readonly sourceRef?: string;
-  /** The number of jobs that caused each other before this one; default 0. */
+  /** The length of the chain of jobs that led to this one; default 0. */
   readonly chainDepth?: number;
   readonly maxAttempts?: number;
   readonly timeoutSeconds?: number;

@@ -61,7 +61,7 @@ test("reserved slots count as running until they are unused for seconds", async 
   expect(await reservations()).toBe(0);
 });
 
-test("the count with a mark of running jobs is exact for ended, reclaimed and later jobs, and after a clock that went back", async () => {
+test("the count with a list of running jobs is exact for ended, reclaimed and later jobs, and after a clock that went back", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 4 });
   const marked = async () => (await database.query("select jobs from app.running_mark"))[0]?.jobs;
   const [first, second, third] = (await claim(3)).jobs;
@@ -87,7 +87,7 @@ test("the count with a mark of running jobs is exact for ended, reclaimed and la
   expect((await claim(10)).jobs).toHaveLength(1);
 });
 
-test("a mark of running jobs includes jobs claimed with an older reservation", async () => {
+test("a list of running jobs includes jobs claimed with an older reservation", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 5 });
   await reserve(5);
   const [row] = await database.query<{ id: string }>("select id from app.claim_reservations");
