@@ -11,9 +11,9 @@ const MOST_SIZES = 1000;
 const STATEMENT_TIMEOUT = "57014";
 
 /**
- * Works off one chunk of a bulk action. The tenant decides what a job of the action costs, so the size of the next chunk
- * follows the time that this one took, and a tenant waits until chunks of others took as much time as its own. A chunk
- * that takes too long is undone. It counts as a try of the action, which stops after its last one.
+ * Works off one chunk of a bulk action. The cost of a job varies from action to action, so the size of the next chunk
+ * follows the duration of this one. A tenant waits until chunks of other tenants took as much time as its own. A chunk
+ * that takes too long is rolled back. It counts as a try of the action, which stops after its last try.
  */
 export function bulkTurn(): Loop["turn"] {
   const sizes = new BoundedMap<string, number>(MOST_SIZES);

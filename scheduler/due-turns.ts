@@ -1,13 +1,13 @@
 import {
-  DueMark,
+  DueCursor,
+  dropRunningJobsList,
   expireJobs,
   type LeaseWatch,
-  markRunning,
   notifyChanges,
   notifyWork,
   promoteDueJobs,
+  recordRunningJobs,
   rescueExpiredLeases,
-  unmarkRunning,
 } from "@/lib/queue/scheduler";
 import type { Loop } from "./run-loops";
 
@@ -15,11 +15,11 @@ import type { Loop } from "./run-loops";
 const BATCH = 1000;
 
 /** Makes due jobs claimable. */
-export function promoteTurn(mark = new DueMark()): Loop["turn"] {
+export function promoteTurn(cursor = new DueCursor()): Loop["turn"] {
   return async ({ inTerm, db }) => {
-    const from = mark.next(performance.now());
+    const from = cursor.next(performance.now());
     const promoted = await inTerm((tx) => promoteDueJobs(tx, { limit: BATCH, from }));
-    mark.looked(from, promoted, performance.now());
+    cursor.looked(from, promoted, performance.now());
     const { laneNos, count } = promoted;
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
@@ -41,21 +41,21 @@ export function rescueTurn(watch: LeaseWatch): Loop["turn"] {
 }
 
 /**
- * Marks running jobs while the rescue finds many dead index entries, so that counts under limits do not read over them.
+ * Records running jobs while the rescue finds many dead index entries, so that counts under limits do not scan those.
  */
-export function markTurn(watch: LeaseWatch): Loop["turn"] {
+export function recordRunningTurn(watch: LeaseWatch): Loop["turn"] {
   return async ({ db }) => {
-    await (watch.isCostly ? markRunning(db) : unmarkRunning(db));
+    await (watch.isCostly ? recordRunningJobs(db) : dropRunningJobsList(db));
     return { again: false };
   };
 }
 
 /** Ends jobs that waited past their expires_at. */
-export function expireTurn(mark = new DueMark()): Loop["turn"] {
+export function expireTurn(cursor = new DueCursor()): Loop["turn"] {
   return async ({ inTerm, db, log }) => {
-    const from = mark.next(performance.now());
+    const from = cursor.next(performance.now());
     const expired = await inTerm((tx) => expireJobs(tx, { limit: BATCH, from }));
-    mark.looked(from, expired, performance.now());
+    cursor.looked(from, expired, performance.now());
     const { laneNos, count, left } = expired;
     if (left.length > 0) log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be expired, retrying");
     notifyWork(db, laneNos);

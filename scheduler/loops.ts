@@ -23,8 +23,8 @@ import {
   workOffReleases,
 } from "@/lib/queue/scheduler";
 import { bulkTurn } from "./bulk-turn";
-import { expireTurn, markTurn, promoteTurn, rescueTurn } from "./due-turns";
-import type { Loop, Turn } from "./run-loops";
+import { expireTurn, promoteTurn, recordRunningTurn, rescueTurn } from "./due-turns";
+import type { Loop, TurnContext } from "./run-loops";
 import { watchFolders } from "./watch-folders";
 import { snapshots } from "./watch-snapshots";
 
@@ -38,8 +38,8 @@ const STRAYS_BATCH = 20;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 /**
- * Connections of the web role: one for each loop that acts for tenants (events, folders, bulk actions), so that none of them
- * waits while a tenant keeps another one busy.
+ * Connections of the web role: one for each loop that acts for tenants (events, folders, bulk actions), so that no loop
+ * waits while a tenant keeps another loop busy.
  */
 export const WEB_POOL = 3;
 const leases = new LeaseWatch();
@@ -65,7 +65,7 @@ export const LOOPS: readonly Loop[] = [
   },
   {
     name: "fire due schedules",
-    // The loop sleeps until the next schedule is due. This is the longest delay after a missed change or a clock step.
+    // The loop sleeps until the next schedule is due. `everyMs` limits the delay after a missed change or a clock step.
     everyMs: 2 * SECOND,
     hint: CHANNELS.schedules,
     turn: fireTurn(),
@@ -76,9 +76,9 @@ export const LOOPS: readonly Loop[] = [
     turn: rescueTurn(leases),
   },
   {
-    name: "mark running jobs",
+    name: "record running jobs",
     everyMs: 10 * SECOND,
-    turn: markTurn(leases),
+    turn: recordRunningTurn(leases),
   },
   {
     name: "expire waiting jobs",
@@ -97,7 +97,7 @@ export const LOOPS: readonly Loop[] = [
     },
   },
   {
-    name: "release blocked jobs",
+    name: "repair blocked jobs",
     everyMs: SECOND,
     turn: sweepTurn(),
   },
@@ -159,11 +159,11 @@ export const LOOPS: readonly Loop[] = [
 ];
 
 /**
- * Creates partitions. Not in the leader's transaction, because moving the rows of a missing day takes longer than a
- * heartbeat may wait; two processes may do so at once.
- * @throws Error when days are left, so that they are tried again within half a minute
+ * Creates partitions. Not in the leader's transaction, because moving rows that belong in a missing daily partition
+ * takes longer than a heartbeat may wait; two processes may do so at once.
+ * @throws Error if partitions could not be made, so that the loop tries again within half a minute
  */
-async function partitionsTurn({ db, log }: Turn): Promise<{ again: boolean }> {
+async function partitionsTurn({ db, log }: TurnContext): Promise<{ again: boolean }> {
   const { made, moved, failed } = await makeDays(db);
   if (made > 0) log.info({ made, moved }, "partitions made");
   if (failed.length > 0) log.error({ failed: failed.slice(0, 10) }, "partitions could not be made");
@@ -187,11 +187,11 @@ export function tzTurn(): Loop["turn"] {
 }
 
 /**
- * Fires due schedules. Reads when the next one is due before it opens a transaction, because mostly none is.
+ * Fires due schedules. Reads when the next one is due before it opens a transaction, because usually none is due.
  *
  * While batches are full, two run in parallel, then the next two; a heartbeat that waits for the leader's row gets its
- * turn in between. Each of the two keeps its own position among the tenants: one may have locked triggers that it did
- * not reach, and the other passed over their tenants.
+ * turn in between. Each of the two keeps its own position among the tenants, because it skips tenants whose triggers
+ * the other has locked.
  */
 export function fireTurn({ limit = SCHEDULES_BATCH } = {}): Loop["turn"] {
   let atOnce = 1;
@@ -212,7 +212,7 @@ export function fireTurn({ limit = SCHEDULES_BATCH } = {}): Loop["turn"] {
     atOnce = triggers >= limit ? 2 : 1;
     for (const { tenantId, triggerId, reason } of fired.flatMap(({ broken }) => broken).slice(0, 20))
       log.error({ tenant_id: tenantId, trigger_id: triggerId, reason }, "a trigger is broken");
-    // Also when nothing was found, because the due schedules are locked by another transaction.
+    // Repeat soon, even if nothing was found: another transaction may have locked the due schedules.
     return atOnce > 1 ? { again: true } : { again: false, inMs: GATHER_MS };
   };
 }
@@ -251,7 +251,7 @@ export function eventsTurn({ tenants: most = 50 } = {}): Loop["turn"] {
 
 /**
  * Checks blocked jobs in batches, one per turn. A batch that fails is made smaller, until the failing job is alone and
- * is passed over.
+ * is skipped.
  */
 export function sweepTurn(): Loop["turn"] {
   let after: string | undefined;

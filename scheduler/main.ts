@@ -99,8 +99,8 @@ async function main(shutdown: Shutdown): Promise<void> {
 
 /**
  * Returns true, or why this scheduler is not ready: it does not fit the database, there is no leader, or this scheduler
- * is the leader and the partitions need an operator. A scheduler that stands by because of older time-zone data adds a
- * notice.
+ * is the leader and the partitions need an operator. The leader adds notices of old snapshots, and a scheduler that
+ * stands by because of older time-zone data adds a notice of that.
  */
 async function readiness(
   needs: Needs,

@@ -193,7 +193,7 @@ describe("the loops of a leader", () => {
     await settleAttempts(make.worker, [succeeded(parent)]);
     await database.query("update app.job_dependencies set state = 'pending' where child_id = $1", [jobId]);
     await database.query("update app.live_jobs set state = 'blocked', ready = false where job_id = $1", [jobId]);
-    const running = run(LOOPS.filter(({ name }) => name === "release blocked jobs"));
+    const running = run(LOOPS.filter(({ name }) => name === "repair blocked jobs"));
     await waitFor(async () => (await getJob(make.web, scope, jobId))?.status === "queued");
     await end(running);
     expect(lines.join("")).toContain('"healed":1');

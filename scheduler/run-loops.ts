@@ -2,7 +2,8 @@ import type { Database, Transaction } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { keepTerm, type LeaderTerm, type RetrySettings, TermLostError } from "@/lib/queue/scheduler";
 
-export interface Turn {
+/** What a turn of a loop works with. */
+export interface TurnContext {
   readonly db: Database;
   /** The web role's pool, for changes made on behalf of a tenant's member. */
   readonly web: Database;
@@ -31,7 +32,7 @@ export interface Loop {
    * @returns `again`: more work is waiting, so the next turn comes at once. `inMs`: milliseconds until work will be
    * due, if known; the pause is then that long, but never longer than `everyMs`.
    */
-  turn(turn: Turn): Promise<{ readonly again: boolean; readonly inMs?: number | null }>;
+  turn(turn: TurnContext): Promise<{ readonly again: boolean; readonly inMs?: number | null }>;
 }
 
 /** Wakes loops early. A hint that is lost costs only time: every loop runs at its own interval anyway. */
@@ -58,11 +59,11 @@ const AFTER_ERROR_MS = 1000;
  */
 export async function runLoops(
   loops: readonly Loop[],
-  turn: Omit<Turn, "inTerm">,
+  turn: Omit<TurnContext, "inTerm">,
   signal: AbortSignal,
   hints = new Hints(),
 ): Promise<void> {
-  const inTerm: Turn["inTerm"] = (work) =>
+  const inTerm: TurnContext["inTerm"] = (work) =>
     turn.db.transaction(async (tx) => {
       await keepTerm(tx, turn.leader);
       return work(tx);
@@ -80,7 +81,7 @@ export async function runLoops(
   await Promise.all([...running, ...all.filter(({ loop }) => !loop.beforeOthers).map((one) => begin(one))]);
 }
 
-async function repeat(loop: Loop, turn: Turn, pauses: Pauses, onFirst: () => void = () => {}): Promise<void> {
+async function repeat(loop: Loop, turn: TurnContext, pauses: Pauses, onFirst: () => void = () => {}): Promise<void> {
   if (pauses.over) return onFirst();
   while (!pauses.over) {
     pauses.forget();
@@ -90,7 +91,7 @@ async function repeat(loop: Loop, turn: Turn, pauses: Pauses, onFirst: () => voi
   }
 }
 
-async function once(loop: Loop, turn: Turn): Promise<{ readonly ms: number; readonly deaf: boolean }> {
+async function once(loop: Loop, turn: TurnContext): Promise<{ readonly ms: number; readonly deaf: boolean }> {
   const vary = (ms: number) => ms * (1 + JITTER * (turn.random() - 0.5));
   try {
     const { again, inMs } = await loop.turn(turn);

@@ -3,12 +3,15 @@
  * much. A tenant that had no work for a while starts level with the others.
  */
 export class TimeAhead {
-  /** The time taken by tenants whose work took more than the present level. */
+  /** The time charged to each tenant that is ahead of the level. */
   readonly #taken = new Map<string, number>();
-  /** The time that the tenant of the latest work had taken before it. */
+  /** The baseline: the time charged to the last tenant before its work. Never falls. */
   #level = 0;
 
-  /** Returns by how much tenants are ahead of the level, in milliseconds. Of those with work, the least goes next. */
+  /**
+   * Returns by how much tenants are ahead of the level, in milliseconds. Of the tenants with work, the one least ahead
+   * goes next.
+   */
   all(): ReadonlyMap<string, number> {
     return new Map([...this.#taken].map(([tenantId, taken]) => [tenantId, taken - this.#level]));
   }

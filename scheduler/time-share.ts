@@ -1,7 +1,7 @@
 interface Limits {
   /** Time each tenant may take before it has to wait. */
   readonly burstMs: number;
-  /** Each tenant may take one part in this many of the time that passes; 0 means no limit. */
+  /** Each tenant may take 1/`oneIn` of the time that passes; 0 means no limit. */
   readonly oneIn: number;
 }
 

@@ -14,7 +14,7 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
-import type { Turn } from "./run-loops";
+import type { TurnContext } from "./run-loops";
 import { watchFolders } from "./watch-folders";
 
 const database = await testDatabase();
@@ -30,7 +30,7 @@ let lines: string[];
 let folder: string;
 let tenantId: string;
 let providerId: string;
-let look: (changes?: Partial<Turn>) => ReturnType<ReturnType<typeof watchFolders>>;
+let look: (changes?: Partial<TurnContext>) => ReturnType<ReturnType<typeof watchFolders>>;
 
 async function provider(at: string): Promise<string> {
   const text = "insert into app.providers (tenant_id, name, path) values ($1, $2, $2) returning id";

@@ -5,7 +5,7 @@ import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/inven
 import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/inventory/watches";
 import { publishWatched, QueueError, SYSTEM } from "@/lib/queue/scheduler";
 import { type ChangeBucket, ChangeBudget } from "./change-budget";
-import type { Loop, Turn } from "./run-loops";
+import type { Loop, TurnContext } from "./run-loops";
 import { TimeShare } from "./time-share";
 
 export interface WatchLimits {
@@ -16,8 +16,8 @@ export interface WatchLimits {
   /** Time limit per folder. */
   readonly mostMs: number;
   /**
-   * After a read, the folder rests this many times as long as the read took, and after some seconds of reading its
-   * tenant does too.
+   * After a read, the folder rests this many times as long as the read took. So does a tenant whose reads took more
+   * than `mostMs`.
    */
   readonly restFactor: number;
   /** How often the changes of one folder may be published. */
@@ -42,9 +42,9 @@ const MOST_STUCK = 2;
  * stores its new fingerprint. The first read publishes nothing. A folder that cannot be read is logged once, and is
  * compared with its last read when it is back. Each turn takes the next group of folders.
  *
- * A job that writes into the folder that triggered it would loop forever, and its files look like any others. So
- * a change that such a job may have made continues that job's chain (`publishWatched`). A folder that changes all the
- * time is read less often; its changes until then are one event.
+ * A job that writes into the folder that triggered it would loop forever, and its files look like any others. So a
+ * change that such a job may have made continues that job's chain (`publishWatched`). A folder that changes all the
+ * time is read less often; the changes between two reads become one event.
  */
 export function watchFolders(limits: Partial<WatchLimits> = {}): Loop["turn"] {
   const watch = new FolderWatch({ ...LIMITS, ...limits });
@@ -65,7 +65,7 @@ class FolderWatch {
     this.#share = new TimeShare({ burstMs: limits.mostMs, oneIn: limits.restFactor });
   }
 
-  async turn(turn: Turn): Promise<{ readonly again: boolean }> {
+  async turn(turn: TurnContext): Promise<{ readonly again: boolean }> {
     if (turn.providerRoots === undefined || turn.providerRoots.length === 0) return { again: false };
     if (this.#stuck.size >= MOST_STUCK) return { again: false };
     const { page } = this.limits;
@@ -78,7 +78,7 @@ class FolderWatch {
     return { again };
   }
 
-  async #visit(turn: Turn, folder: WatchedFolder): Promise<void> {
+  async #visit(turn: TurnContext, folder: WatchedFolder): Promise<void> {
     const { providerId, tenantId } = folder;
     const began = performance.now();
     if (this.#stuck.has(providerId) || began < (this.#notBefore.get(providerId) ?? 0)) return;
@@ -104,7 +104,7 @@ class FolderWatch {
 
   /** Reads a folder. Returns true if a change was published. */
   async #lookAndPublish(
-    turn: Turn,
+    turn: TurnContext,
     { folder, began }: { readonly folder: WatchedFolder; readonly began: number },
   ): Promise<boolean> {
     const { providerId } = folder;
@@ -115,7 +115,7 @@ class FolderWatch {
     return isPublished;
   }
 
-  async #look(turn: Turn, folder: WatchedFolder): Promise<FolderLook | null> {
+  async #look(turn: TurnContext, folder: WatchedFolder): Promise<FolderLook | null> {
     const { mostEntries, mostMs } = this.limits;
     const end = new AbortController();
     const key = folder.providerId;
@@ -152,7 +152,7 @@ interface Seen {
 
 /** Publishes what changed in a folder. Returns true if there was a change. */
 async function publishChange(
-  { web, leader, log, eventMaxDepth }: Turn,
+  { web, leader, log, eventMaxDepth }: TurnContext,
   { folder, look, lookedAt }: Seen,
 ): Promise<boolean> {
   const { tenantId, providerId, name, fingerprint } = folder;
@@ -179,7 +179,10 @@ async function publishChange(
 }
 
 /** Logs a failed folder, so that the others go on. Rethrows when the database is down. */
-function logFailure(turn: Turn, { folder, error }: { readonly folder: WatchedFolder; readonly error: unknown }): void {
+function logFailure(
+  turn: TurnContext,
+  { folder, error }: { readonly folder: WatchedFolder; readonly error: unknown },
+): void {
   if (error instanceof DatabaseError && (error.kind === "unavailable" || error.connectionLost)) throw error;
   // The tenant was suspended after the folder was listed: the folder is skipped.
   if (error instanceof QueueError && error.code === "tenant-suspended") return;

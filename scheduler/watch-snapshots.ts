@@ -16,7 +16,7 @@ export interface SnapshotWatch {
  */
 export function watchSnapshots({ oldSeconds = OLD_SECONDS } = {}): SnapshotWatch {
   const warnedAt = new Map<string, number>();
-  /** When a slot was first seen with its current horizon, because the server does not report its age. */
+  /** When a replication slot was first seen with its current horizon, because the server does not report its age. */
   const slotSince = new Map<string, number>();
   let blindLogged = false;
   let notices: readonly string[] = [];

@@ -4,7 +4,7 @@
  * A job passes through four folders: `claim` takes it from the queue under a lease, `lease` renews the lease, `run`
  * executes the attempt, and `settle` stores its end. `quarantine` runs attempts that may have crashed a worker. An
  * attempt whose lease is lost is stopped, and its result is dropped. On SIGTERM the worker drains: running jobs may
- * finish within the grace period, and the rest are released without costing an attempt.
+ * finish within the grace period, and the rest are given back without costing an attempt.
  */
 
 import { randomUUID } from "node:crypto";
@@ -175,7 +175,7 @@ function bannerOf(worker: WorkerRegistration, commandsSha256: string) {
   };
 }
 
-/** Returns the grace period, less the time to stop jobs, their own grace, and the time to record them as released. */
+/** Returns the grace period, less the time to stop jobs, their own grace, and the time to give them back. */
 function graceForRunning(): number {
   const graceMs = env.shutdownGraceSeconds * 1000;
   return Math.max(0, graceMs - Math.min(10_000, graceMs / 2));

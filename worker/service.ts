@@ -14,7 +14,7 @@ import { Quarantine } from "./quarantine/quarantine";
 import { JobRunner } from "./run/runner";
 import { type ToolParts, toolsOf } from "./run/tools";
 import { Settler } from "./settle/settler";
-import { StandInMarks, standInForLeader } from "./stand-in";
+import { StandInCursors, standInForLeader } from "./stand-in";
 import { within } from "./within";
 
 /** A worker is ready while polls succeed; an outage longer than this makes it not ready. */
@@ -43,7 +43,7 @@ export class WorkerService {
   private readonly unheard: UnheardClaims;
   private readonly wanted: Wanted;
   private readonly quarantine: Quarantine;
-  private readonly standInMarks = new StandInMarks();
+  private readonly standInCursors = new StandInCursors();
   private listener: NotifyListener | undefined;
   private servedVersion: number | undefined;
 
@@ -86,9 +86,9 @@ export class WorkerService {
       isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
       numbers: {
-        numbers: (count) => this.runner.starts.numbers(count),
-        lost: (numbers) => {
-          this.runner.starts.lost(numbers);
+        numbers: (count) => this.runner.begunMarks.numbers(count),
+        unanswered: (numbers) => {
+          this.runner.begunMarks.unanswered(numbers);
           this.unheard.failed(numbers);
         },
       },
@@ -131,7 +131,7 @@ export class WorkerService {
     const { worker, log } = this.parts;
     try {
       await warmUp(worker, WARM_CONNECTIONS);
-      await this.runner.starts.open();
+      await this.runner.begunMarks.readTakenCount();
       for (const version of this.current.versions.slice(0, MOST_READ_BEFORE))
         await this.runner.definitions.of(worker, version);
     } catch (error) {
@@ -154,7 +154,7 @@ export class WorkerService {
   }
 
   /**
-   * Stops claiming. Running jobs may finish for `graceMs` and are then released; until then they can be canceled.
+   * Stops claiming. Running jobs may finish for `graceMs` and are then given back; until then they can be canceled.
    * Resolves when no job is in flight, and the last claim has been answered or `graceMs` has passed.
    */
   async stop(graceMs: number): Promise<void> {
@@ -181,7 +181,10 @@ export class WorkerService {
     });
   }
 
-  /** Call when this worker leaves because of its memory: handlers that it releases run in quarantine from then on. */
+  /**
+   * Call when this worker leaves because of its memory: handlers whose jobs it gives back run in quarantine from then
+   * on.
+   */
   suspectHandlers(): void {
     this.quarantine.isOverMemory = true;
   }
@@ -222,7 +225,7 @@ export class WorkerService {
     const { worker, random, log } = this.parts;
     await standInForLeader(worker, {
       leaderAgeSeconds,
-      marks: this.standInMarks,
+      cursors: this.standInCursors,
       random,
       log,
       retry: this.parts.env.retry,

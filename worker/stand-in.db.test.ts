@@ -4,7 +4,7 @@ import { createLogger } from "@/lib/observability/log";
 import { getJob } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
-import { StandInMarks, standInForLeader } from "./stand-in";
+import { StandInCursors, standInForLeader } from "./stand-in";
 
 const LATER_MS = 60_000;
 const database = await testDatabase();
@@ -23,7 +23,7 @@ const log = createLogger({
   stream: { write: (line: string) => void lines.push(line) },
 });
 const standIn = (leaderAgeSeconds: number | null, db = make.worker) =>
-  standInForLeader(db, { leaderAgeSeconds, marks: new StandInMarks(), random: () => 0, log });
+  standInForLeader(db, { leaderAgeSeconds, cursors: new StandInCursors(), random: () => 0, log });
 
 test.each([10.1, null])(
   "a worker does the leader's urgent work when no leader lives (age %s), and otherwise does not",

@@ -1,7 +1,7 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import {
-  DueMark,
+  DueCursor,
   expireJobs,
   LeaseWatch,
   notifyChanges,
@@ -19,14 +19,14 @@ const BATCH = 500;
 const TURNS = 10;
 
 /** Where a worker's sweeps continue when it stands in again. One per process. */
-export class StandInMarks {
-  readonly due = new DueMark();
-  readonly expiry = new DueMark();
+export class StandInCursors {
+  readonly due = new DueCursor();
+  readonly expiry = new DueCursor();
   readonly leases = new LeaseWatch();
 }
 
 interface About {
-  readonly marks: StandInMarks;
+  readonly cursors: StandInCursors;
   readonly random: () => number;
   readonly log: Logger;
   /** The installation's retry settings. */
@@ -34,8 +34,9 @@ interface About {
 }
 
 /**
- * Does a leader's urgent work while no scheduler is alive: makes due jobs claimable and rescues expired leases. Several
- * workers may do so at once, because all of it is fenced or idempotent. Never rejects, so the worker keeps claiming.
+ * Does the leader's urgent work while no scheduler leads: makes due jobs claimable, rescues expired leases, ends
+ * expired jobs and releases dependents. Several workers may do so at once, because all of it is fenced or idempotent.
+ * Never rejects, so the worker keeps claiming.
  */
 export async function standInForLeader(
   worker: Database,
@@ -49,14 +50,14 @@ export async function standInForLeader(
   }
 }
 
-async function doLeadersWork(db: Database, { marks, random, log, retry }: About): Promise<void> {
-  const dueFrom = marks.due.next(performance.now());
+async function doLeadersWork(db: Database, { cursors, random, log, retry }: About): Promise<void> {
+  const dueFrom = cursors.due.next(performance.now());
   const promoted = await promoteDueJobs(db, { limit: BATCH, from: dueFrom });
-  marks.due.looked(dueFrom, promoted, performance.now());
-  const rescued = await rescueExpiredLeases(db, { limit: BATCH, watch: marks.leases, random, retry });
-  const expiredFrom = marks.expiry.next(performance.now());
+  cursors.due.looked(dueFrom, promoted, performance.now());
+  const rescued = await rescueExpiredLeases(db, { limit: BATCH, watch: cursors.leases, random, retry });
+  const expiredFrom = cursors.expiry.next(performance.now());
   const expired = await expireJobs(db, { limit: BATCH, from: expiredFrom });
-  marks.expiry.looked(expiredFrom, expired, performance.now());
+  cursors.expiry.looked(expiredFrom, expired, performance.now());
   const released = await releaseChildren(db);
   if (rescued.unstorable.length > 0) {
     log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "expired leases cannot be rescued");

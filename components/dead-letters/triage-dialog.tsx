@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Dialog, DialogBody } from "@/components/ui/dialog";
-import { DialogForm } from "@/components/ui/forms/form-dialog";
+import { DialogFormContent } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { TextAreaField } from "@/components/ui/forms/input-field";
 import { Plain } from "@/components/ui/plain";
@@ -53,7 +53,7 @@ function Loaded({ letter, onClose }: { readonly letter: DeadLetterDetail; readon
       },
     );
   return (
-    <DialogForm
+    <DialogFormContent
       submit="Save note"
       faults={faults}
       fields={FIELDS}
@@ -72,7 +72,7 @@ function Loaded({ letter, onClose }: { readonly letter: DeadLetterDetail; readon
         onText={setNote}
       />
       <History events={letter.history} />
-    </DialogForm>
+    </DialogFormContent>
   );
 }
 

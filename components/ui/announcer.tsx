@@ -7,7 +7,10 @@ const EVERY_MS = 10_000;
 
 const AnnouncerContext = createContext<(key: string, say: (count: number) => string) => void>(() => {});
 
-/** Counts changes of a kind. The counts are announced together, politely and rarely. */
+/**
+ * Returns a function that counts a change of a kind. The counts of all kinds are announced together, politely and
+ * rarely.
+ */
 export function useAnnounce(): (key: string, say: (count: number) => string) => void {
   return useContext(AnnouncerContext);
 }

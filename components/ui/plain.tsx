@@ -7,7 +7,7 @@ interface PlainProps {
   readonly oneLine?: boolean;
 }
 
-/** Text from outside. Characters that are invisible or change the reading direction are shown as marks. */
+/** Text from users or programs. Characters that are invisible or change the reading direction are shown as marks. */
 export function Plain({ text, oneLine }: PlainProps) {
   const parts = splitHidden(text, oneLine);
   return (

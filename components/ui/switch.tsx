@@ -11,7 +11,7 @@ interface SwitchProps {
   readonly reason?: string | null;
 }
 
-/** A switch that takes effect at once. */
+/** A switch that takes effect immediately. */
 export function Switch({ label, on, onChange, reason }: SwitchProps) {
   const reasonId = useId();
   return (

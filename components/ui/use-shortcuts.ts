@@ -5,7 +5,7 @@ import { usePreference } from "@/lib/client/preferences";
 
 export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Returns whether single-key shortcuts are on. They can be turned off, as speech input may type them. */
+/** Returns the choice of single-key shortcuts, on or off, and its setter. Users of speech input may need them off. */
 export function useShortcutsChoice() {
   return usePreference("shortcuts", ["on", "off"]);
 }

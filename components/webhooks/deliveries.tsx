@@ -58,7 +58,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
             noun="attempt"
             waiting={cursor === null ? shown.waiting.length : 0}
             onShow={() => showWaiting()}
-            read
+            loaded
             staleSince={query.isError ? query.dataUpdatedAt : null}
             onRetry={() => void query.refetch()}
           />

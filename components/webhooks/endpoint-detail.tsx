@@ -7,7 +7,7 @@ import { BackLink } from "@/components/ui/back-link";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
-import { DialogForm } from "@/components/ui/forms/form-dialog";
+import { DialogFormContent } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { Plain } from "@/components/ui/plain";
 import { QueryProblem, Skeleton } from "@/components/ui/states";
@@ -152,7 +152,7 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
     mutation.mutate({ action: "rotate", endpoint }, { onError: ({ message }) => setFaults(new Map([["", message]])) });
   if (mutation.data?.secret) return <NewSecret secret={mutation.data.secret} onClose={onClose} />;
   return (
-    <DialogForm
+    <DialogFormContent
       submit="Rotate secret"
       faults={faults}
       busy={mutation.isPending}
@@ -162,7 +162,7 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
     >
       <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
       {endpoint.previous_secret_until ? <p>The previous secret stays valid for 24 hours.</p> : null}
-    </DialogForm>
+    </DialogFormContent>
   );
 }
 

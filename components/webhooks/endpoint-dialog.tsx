@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { Dialog } from "@/components/ui/dialog";
-import { DialogForm } from "@/components/ui/forms/form-dialog";
+import { DialogFormContent } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField, TextAreaField } from "@/components/ui/forms/input-field";
 import { faultsOf } from "@/lib/client/forms/faults";
@@ -52,7 +52,7 @@ interface FormProps {
 function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
   const { fields, set, faults, submit, pending } = useEndpointForm({ endpoint, onMade, onClose });
   return (
-    <DialogForm
+    <DialogFormContent
       submit={endpoint ? "Save" : "Add endpoint"}
       faults={faults}
       fields={FIELDS}
@@ -95,7 +95,7 @@ function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
         onText={set("headers")}
         className="font-mono"
       />
-    </DialogForm>
+    </DialogFormContent>
   );
 }
 

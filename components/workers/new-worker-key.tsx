@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Dialog, DialogBody } from "@/components/ui/dialog";
-import { DialogForm } from "@/components/ui/forms/form-dialog";
+import { DialogFormContent } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField } from "@/components/ui/forms/input-field";
 import { ShownOnce } from "@/components/ui/shown-once";
@@ -90,7 +90,7 @@ function KeyForm({ definitions, onMade, onClose }: FormProps) {
     onText: (text: string) => setFields((now) => ({ ...now, [name]: text })),
   });
   return (
-    <DialogForm
+    <DialogFormContent
       submit="Create key"
       faults={faults}
       fields={FIELDS}
@@ -111,7 +111,7 @@ function KeyForm({ definitions, onMade, onClose }: FormProps) {
         max={LIMITS.workerKeyDaysMax}
         {...texts("expires_in_days")}
       />
-    </DialogForm>
+    </DialogFormContent>
   );
 }
 

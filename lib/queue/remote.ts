@@ -1,7 +1,7 @@
 /** Entry point of the queue for the routes of remote workers. */
 export { findAttemptArtifact, readOwnChunk } from "./artifacts/read-artifacts";
 export { appendArtifact, beginArtifact, discardArtifacts, finishArtifact } from "./artifacts/store-artifacts";
-export { type ExecutionEnd, releasedEnd } from "./attempts/attempt-end.policy";
+export { type ExecutionEnd, givenBackEnd } from "./attempts/attempt-end.policy";
 export { decideAttemptEnd } from "./attempts/decide-attempt-end";
 export { settleAttempts } from "./attempts/settle-attempts";
 export type * from "./attempts/types";
@@ -14,7 +14,7 @@ export { CHANNELS, notifyChanges, notifyWork } from "./notify";
 export { RemoteLanes, type RemoteScope } from "./remote/remote-lanes";
 export {
   claimRemoteJobs,
-  decideRelease,
+  decideGiveBack,
   describeRemoteLanes,
   type EndedAttempt,
   findEndedAttempt,

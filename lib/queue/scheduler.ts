@@ -1,12 +1,12 @@
 /** Entry point of the queue for the scheduler. */
 export { BULK_CHUNK, hasOpenActions, takeBulkAction, workOffChunk } from "./actions/work-off-bulk-action";
 export { deleteStrayArtifacts } from "./artifacts/store-artifacts";
-export { markRunning, unmarkRunning } from "./claim/mark-running";
+export { dropRunningJobsList, recordRunningJobs } from "./claim/record-running-jobs";
 export { hasReleasesLeft, passOverBlocked, sweepDependents, workOffReleases } from "./dependencies/sweep-dependents";
 export { QueueError, TermLostError } from "./errors";
 export { fanOutPending, tenantsWithPendingEvents } from "./events/fan-out-pending";
 export { publishWatched } from "./events/publish-watched";
-export { DueMark } from "./lanes/whole-looks.policy";
+export { DueCursor } from "./lanes/whole-looks.policy";
 export { seekLeadership } from "./leader/lead";
 export { listTzVersions, pruneSchedulers } from "./leader/schedulers";
 export { beatTerm, hasLeader, keepTerm, type LeaderTerm } from "./leader/term";

@@ -6,6 +6,7 @@ import type { Executor, JobSource, JobStatus, RetryStrategy } from "./states";
 
 export type * from "./dependencies/types";
 export type * from "./events/types";
+export type { FieldProblem } from "./field-problem";
 export type * from "./queues/types";
 export type * from "./read/types";
 export type * from "./schedules/types";
@@ -28,13 +29,6 @@ export interface TenantScope {
   readonly barredExecutors?: readonly Executor[];
   /** True if the actor may not save triggers on `job.*` events, because conditions read what jobs returned. */
   readonly barredFromJobEvents?: boolean;
-}
-
-/** One problem of an input; `pointer` is a JSON pointer (RFC 6901) into it. Never contains the value. */
-export interface FieldProblem {
-  readonly pointer: string;
-  readonly code: string;
-  readonly detail: string;
 }
 
 export type DedupeMode = "live" | "window" | "retained";
@@ -61,7 +55,7 @@ export interface NewJob {
   readonly retriedFromId?: string;
   readonly source?: JobSource;
   readonly sourceRef?: string;
-  /** The number of jobs that caused each other before this one; default 0. */
+  /** The length of the chain of jobs that led to this one; default 0. */
   readonly chainDepth?: number;
   readonly maxAttempts?: number;
   readonly timeoutSeconds?: number;

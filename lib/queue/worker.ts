@@ -6,7 +6,7 @@ export {
   discardArtifacts,
   finishArtifact,
 } from "./artifacts/store-artifacts";
-export { decideEnd, type ExecutionEnd, releasedEnd } from "./attempts/attempt-end.policy";
+export { decideEnd, type ExecutionEnd, givenBackEnd } from "./attempts/attempt-end.policy";
 export { leasesUnder, markBegun, type Numbers, openMarks } from "./attempts/begin-attempts";
 export { decideAttemptEnd } from "./attempts/decide-attempt-end";
 export { settleAttempts } from "./attempts/settle-attempts";
@@ -22,7 +22,7 @@ export { FairShare, type KnownLane, type Usage } from "./lanes/fairness.policy";
 export { interleave } from "./lanes/interleave.policy";
 export { describeLanes, type PolledLane, type PolledWork, pollWork } from "./lanes/poll-work";
 export { shareUsage } from "./lanes/share-usage";
-export { DueMark, SORT_KEY_SLACK, WholeLooks } from "./lanes/whole-looks.policy";
+export { DueCursor, SORT_KEY_SLACK, WholeLooks } from "./lanes/whole-looks.policy";
 export {
   appendLogs,
   canceledAttempts,
@@ -34,7 +34,7 @@ export {
 export { leaseKey } from "./leases/lease-key";
 export { LeaseWatch, rescueExpiredLeases } from "./leases/rescue-expired-leases";
 export { CHANNELS, notifyChanges, notifyWork } from "./notify";
-export { decideRelease } from "./remote/remote-work";
+export { decideGiveBack } from "./remote/remote-work";
 export { MAX_RECLAIMS } from "./retry/retry.policy";
 export { attemptTimeout } from "./retry/retry-levels.policy";
 export { findStep, storeStep } from "./steps/steps";

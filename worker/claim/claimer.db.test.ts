@@ -53,7 +53,7 @@ async function startClaimer({ slots, definitions, bands, commands, db = make.wor
     capacity: () => ({ free: Math.max(0, capacity.slots - claimed.length), ahead: 0 }),
     isQuick: () => false,
     served: () => served,
-    numbers: { numbers: () => 1, lost: () => undefined },
+    numbers: { numbers: () => 1, unanswered: () => undefined },
     onClaimed: (jobs) => void claimed.push(...jobs),
     onPolled: () => {
       polls += 1;

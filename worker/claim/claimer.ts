@@ -45,7 +45,7 @@ export interface ClaimerOptions {
   readonly isQuick: (definitionId: string) => boolean;
   readonly served: () => Supported;
   /** Provides claim numbers, and receives the numbers of a claim that failed. */
-  readonly numbers: Pick<BegunMarks, "numbers" | "lost">;
+  readonly numbers: Pick<BegunMarks, "numbers" | "unanswered">;
   /** Receives claimed jobs. Their leases count from `since` (by `processClock`). */
   readonly onClaimed: (jobs: readonly ClaimedJob[], since: number) => void;
   /** Receives the result of each poll. */
@@ -199,7 +199,7 @@ export class Claimer {
     const firstNo = numbers.numbers(most);
     const request = { workerId, lanes: asked, limit: most, startAtOnce: capacity.free, firstNo };
     const { jobs, limitedLanes } = await claimFromLanes(db, request).catch((error: unknown) => {
-      numbers.lost([firstNo, firstNo + most - 1]);
+      numbers.unanswered([firstNo, firstNo + most - 1]);
       throw error;
     });
     for (const { tenantId } of jobs) this.slotsByTenant.took(tenantId);

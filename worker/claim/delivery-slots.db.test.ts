@@ -29,7 +29,7 @@ test("deliveries of a tenant beyond its half wait in the queue, and delay no oth
     mostDeliveries: 8,
     isQuick: () => false,
     served: () => served,
-    numbers: { numbers: () => 1, lost: () => undefined },
+    numbers: { numbers: () => 1, unanswered: () => undefined },
     onClaimed: (jobs) => void claimed.push(...jobs),
     onPolled: () => {
       polls += 1;

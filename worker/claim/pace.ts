@@ -30,8 +30,7 @@ export class Pace {
 
   /**
    * Returns how many jobs these slots finish in the time for which claiming ahead pays. Returns 0 when all definitions
-   * are slow, and from `stuck` until the next job ends: jobs claimed ahead then would only be released again every
-   * second.
+   * are slow, and from `stuck` until the next job ends: jobs claimed ahead then would only be given back every second.
    */
   ahead(slots: number): number {
     if (this.isStuck) return 0;

@@ -1,6 +1,6 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { leasesUnder, type Numbers, releasedEnd } from "@/lib/queue/worker";
+import { givenBackEnd, leasesUnder, type Numbers } from "@/lib/queue/worker";
 import type { Settler } from "../settle/settler";
 
 /** The server may still carry out an abandoned statement for this long. */
@@ -14,8 +14,8 @@ interface UnheardOptions {
 }
 
 /**
- * Releases jobs of claims whose answers did not arrive. Some of those jobs count as started although no worker runs
- * them: left until their leases expire, each would spend an attempt.
+ * Gives back jobs of claims whose answers did not arrive. Some of those jobs count as begun although no worker runs
+ * them. If they were left until their leases expire, each would spend an attempt.
  */
 export class UnheardClaims {
   private claims: { readonly numbers: Numbers; readonly lookUntil: number }[] = [];
@@ -28,8 +28,8 @@ export class UnheardClaims {
   }
 
   /**
-   * Looks for such jobs and releases them; call it from time to time, even while an earlier call runs. Resolves when
-   * the jobs found are released. Never rejects.
+   * Looks for such jobs and gives them back; call it from time to time, even while an earlier call runs. Resolves when
+   * the jobs that it found are given back. Never rejects.
    */
   async giveBack(): Promise<void> {
     const now = performance.now();
@@ -38,8 +38,8 @@ export class UnheardClaims {
     const { db, log, workerId, settler } = this.options;
     try {
       const found = await leasesUnder(db, { workerId, numbers: this.claims.map(({ numbers }) => numbers) });
-      if (found.length > 0) log.warn({ jobs: found.length }, "claim not answered, releasing its jobs");
-      await Promise.all(found.map((lease) => settler.add(releasedEnd(lease), lease.laneNo)));
+      if (found.length > 0) log.warn({ jobs: found.length }, "claim not answered, giving its jobs back");
+      await Promise.all(found.map((lease) => settler.add(givenBackEnd(lease), lease.laneNo)));
     } catch (error) {
       log.debug({ err: error }, "looking for jobs of unanswered claims again");
     }

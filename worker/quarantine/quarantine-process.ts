@@ -74,7 +74,7 @@ export class QuarantineProcess {
     this.send({ type: "stop", reason });
   }
 
-  /** Disconnects the process. An idle process then exits; a busy one releases its job first. */
+  /** Disconnects the process. An idle process then exits; a busy one gives its job back first. */
   release(): void {
     if (this.child.connected) this.child.disconnect();
   }

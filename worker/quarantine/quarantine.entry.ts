@@ -9,8 +9,8 @@ import { DefinitionVersions } from "@/lib/queue/worker";
 import { watchMemory } from "../memory-watch";
 import { endOf } from "../run/attempt-ends";
 import { commandRegistry } from "../run/command-registry";
-import { executeAttempt } from "../run/execute-attempt";
 import { JobInFlight } from "../run/job-in-flight";
+import { runWithOutput } from "../run/run-with-output";
 import { toolsOf } from "../run/tools";
 import { Settler } from "../settle/settler";
 import { type FromQuarantine, OVER_MEMORY_LIMIT, type ToQuarantine } from "./quarantine-protocol";
@@ -30,7 +30,7 @@ const send = (message: FromQuarantine) => {
   if (process.connected) process.send?.(message);
 };
 
-// Listens from the beginning, so that the attempt of a worker that dies meanwhile is still released.
+// Listens from the beginning, so that the job of a worker that dies meanwhile is still given back.
 process.on("message", (message: ToQuarantine) => {
   if (message.type === "run") isAsked = true;
   void ready.then((parts) => {
@@ -80,7 +80,7 @@ async function run(parts: Parts, { job, isNoted }: Extract<ToQuarantine, { type:
   // The worker has just read the definition, so a failure here means that the database is unavailable.
   const definition = await definitions.of(worker, job).catch(() => null);
   const execution: Execution = definition
-    ? await executeAttempt(inFlight, definition, {
+    ? await runWithOutput(inFlight, definition, {
         db: worker,
         log: parts.log,
         leases: { spawned: (_attempt, pid) => send({ type: "spawned", pid }) },

@@ -66,7 +66,7 @@ export class Quarantine {
   private readonly waiting = new Set<(process: QuarantineProcess | null) => void>();
   private readonly convicted = new Map<string, number>();
   private processes = 0;
-  /** True when the worker leaves because of its memory: a handler that it releases may be the reason. */
+  /** True when the worker leaves because of its memory: a handler whose job it gives back may be the reason. */
   isOverMemory = false;
 
   constructor(private readonly options: QuarantineOptions) {}

@@ -6,12 +6,12 @@ import {
   type ClaimedJob,
   decideAttemptEnd,
   decideEnd,
-  decideRelease,
+  decideGiveBack,
   type ExecutionEnd,
+  givenBackEnd,
   type NewJob,
   type Refused,
   type RunnableDefinition,
-  releasedEnd,
 } from "@/lib/queue/worker";
 import type { RunTools } from "./run-attempt";
 
@@ -88,8 +88,8 @@ export async function endOf(
 }
 
 /**
- * Returns the end of an attempt whose children were refused: a failure with the reason, or a release if they will be
- * accepted later.
+ * Returns the end of an attempt whose children were refused: a failure with the reason or, if they will be accepted
+ * later, the end that gives the job back.
  */
 export async function refusedEnd(
   { db, claimed, definition, random }: Ran & { readonly db: Database },
@@ -106,7 +106,7 @@ function givenBack(
   { claimed, definition }: Pick<Ran, "claimed" | "definition">,
   reason: string,
 ): Promise<AttemptEnd> {
-  // An unavailable database has not counted this release; the next one counts.
-  const uncounted = () => ({ ...releasedEnd(claimed), errorText: reason });
-  return decideRelease(db, claimed, { deadLetter: definition.deadLetter, reason }).catch(uncounted);
+  // An unavailable database cannot count how often the run was given back. This one is accepted, and counted next time.
+  const uncounted = () => ({ ...givenBackEnd(claimed), errorText: reason });
+  return decideGiveBack(db, claimed, { deadLetter: definition.deadLetter, reason }).catch(uncounted);
 }

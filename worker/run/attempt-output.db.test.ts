@@ -109,7 +109,7 @@ describe("live output of an attempt", () => {
       [
         "log",
         "warn",
-        "46 bytes of output are not in the log, because it was full.",
+        "46 bytes of output were dropped from the log.",
         { dropped_bytes: { stdout: 35, stderr: 0, log: 11 } },
       ],
     ]);

@@ -16,7 +16,7 @@ const MOST_WAITING = 2000;
 const MOST_JOINED = 256;
 /** Limit on UTF-8 bytes that wait to be stored: room for one batch of both streams, and a megabyte of messages. */
 const MOST_WAITING_BYTES = 3 * 1024 * 1024;
-/** A statement takes about a megabyte, because what is sent is in memory three times over. */
+/** Keeps a statement near one megabyte, because its data is in memory three times while it is sent. */
 const CHUNKS_AT_ONCE = 32;
 const LAST_FLUSH_MS = 5000;
 const LAST_FLUSH_AGAIN_MS = 200;
@@ -97,7 +97,7 @@ export class AttemptOutputWriter {
     this.schedule();
   }
 
-  /** Records the attempt's process, unless the attempt ends first: its end records it as well. */
+  /** Records the pid of the attempt's process, unless the attempt ends first: the attempt's end records the pid too. */
   spawned(pid: number): void {
     this.pid = pid;
     this.schedule();
@@ -117,7 +117,7 @@ export class AttemptOutputWriter {
   private logDropped(): void {
     const bytes = Object.values(this.dropped).reduce((sum, one) => sum + one, 0);
     if (bytes === 0) return;
-    const body = `${bytes} bytes of output are not in the log, because it was full.`;
+    const body = `${bytes} bytes of output were dropped from the log.`;
     this.lines.push({ stream: "log", level: "warn", body, context: { dropped_bytes: this.dropped } });
   }
 

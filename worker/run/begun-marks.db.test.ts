@@ -140,7 +140,7 @@ describe("begin marks of jobs claimed ahead", () => {
     const lanesAsked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit: 2, leaseSeconds: 30 }));
     const firstNo = starts.numbers(2);
     const notArrived = await claimJobs(make.worker, { workerId: WORKER, lanes: lanesAsked, limit: 2, firstNo });
-    starts.lost([firstNo, firstNo + 1]);
+    starts.unanswered([firstNo, firstNo + 1]);
     const inFlight = await take(1);
     expect(await beginAll(inFlight)).toEqual(["begun"]);
     expect(asked).toEqual(["mark_begun"]);
@@ -166,7 +166,7 @@ describe("begin marks of jobs claimed ahead", () => {
     const [dropped, begun] = await take(2);
     if (!dropped || !begun) throw new Error("there are two");
     const firstNo = starts.numbers(10);
-    starts.lost([firstNo, firstNo + 9]);
+    starts.unanswered([firstNo, firstNo + 9]);
     starts.ended(dropped, false);
     expect(await starts.begin(begun)).toBe("begun");
     expect(asked).toEqual(["mark_begun"]);

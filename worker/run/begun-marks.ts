@@ -8,8 +8,8 @@ import type { JobInFlight } from "./job-in-flight";
 const MOST_STARTS = 500;
 /** A mark with more ranges than this costs more than it saves. */
 const MOST_RANGES = 200;
-const MOST_LOST_RANGES = 100;
-const OPEN_AGAIN_MS = 1000;
+const MOST_NEVER_BEGUN_RANGES = 100;
+const READ_AGAIN_MS = 1000;
 /** An attempt that runs longer than this is also marked in its own row, where operators look. */
 const LONG_MS = 1000;
 const LOOK_FOR_LONG_MS = 500;
@@ -22,28 +22,28 @@ export interface BegunMarksOptions {
   readonly onBegun: (jobs: readonly ClaimedJob[]) => void;
 }
 
-/** Answer of `begin`. An expired job is released, and the sweep ends it. */
+/** Answer of `begin`. An expired job is given back, and `expireJobs` ends it. */
 export type Begun = "begun" | "lost" | "expired";
 
 const noOf = ({ job }: JobInFlight): number => job.claimNo ?? 0;
 
 /**
  * Marks attempts as begun before their first side effect. Every claimed job has a number, and one mark records which of
- * the jobs that the claim did not start have begun. When leases were taken from this worker, jobs are marked one by one
- * under their fence instead.
+ * the jobs that the claim did not begin have begun since. When leases were taken from this worker, the jobs that it
+ * claimed before it learned of that are marked one by one under their leases.
  */
 export class BegunMarks {
   /** Numbered jobs that have not begun, in the order of their numbers. */
   private readonly waiting = new Set<JobInFlight>();
   /** Jobs that a mark records as begun, the oldest first. */
   private readonly marked = new Set<JobInFlight>();
-  /** Numbers of jobs that may have been claimed but did not arrive here; no worker begins them. */
-  private lostNumbers: Numbers[] = [];
+  /** Numbers of jobs that may be claimed by this worker but never begin: of unanswered claims and unrecorded ends. */
+  private neverBegun: Numbers[] = [];
   private lastNumber = 0;
   private highest = 0;
   /** The database's count of leases taken from this worker, and when it was read, by `processClock`. */
   private takenLeases: { readonly taken: number; readonly since: number } | undefined;
-  private openAgainAt = Number.NEGATIVE_INFINITY;
+  private readAgainAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
   private readonly batcher: Batcher<JobInFlight, Begun>;
 
@@ -51,7 +51,7 @@ export class BegunMarks {
     this.batcher = new Batcher((batch) => this.send(batch), { most: MOST_STARTS });
   }
 
-  /** Reserves this many numbers for jobs that a claim does not start at once, and returns the first. */
+  /** Reserves `count` numbers for the jobs of a claim, and returns the first. */
   numbers(count: number): number {
     const first = this.lastNumber + 1;
     this.lastNumber += count;
@@ -59,17 +59,21 @@ export class BegunMarks {
   }
 
   /** Records that a claim under these numbers was not answered; the database may have carried it out. */
-  lost([first, last]: Numbers): void {
-    const before = this.lostNumbers.at(-1);
-    // The number of an older job may be lost after a later range: the two stay apart.
+  unanswered(numbers: Numbers): void {
+    this.exclude(numbers);
+  }
+
+  private exclude([first, last]: Numbers): void {
+    const before = this.neverBegun.at(-1);
+    // A lower number may be reported after a later range. The two ranges stay apart.
     if (before && before[0] <= first && before[1] >= first - 1)
-      this.lostNumbers[this.lostNumbers.length - 1] = [before[0], Math.max(before[1], last)];
-    else this.lostNumbers.push([first, last]);
+      this.neverBegun[this.neverBegun.length - 1] = [before[0], Math.max(before[1], last)];
+    else this.neverBegun.push([first, last]);
   }
 
   /** Records jobs that a claim returned. */
   took(taken: readonly JobInFlight[]): void {
-    const numbered = taken.filter(({ job }) => job.claimNo !== null && !job.started).sort((a, b) => noOf(a) - noOf(b));
+    const numbered = taken.filter(({ job }) => job.claimNo !== null && !job.hasBegun).sort((a, b) => noOf(a) - noOf(b));
     for (const inFlight of numbered) this.waiting.add(inFlight);
     const last = numbered.at(-1);
     if (last) this.highest = Math.max(this.highest, noOf(last));
@@ -78,7 +82,7 @@ export class BegunMarks {
   /** Records that a job has left the worker. `isRecorded` means the database has its end, or the lease was lost. */
   ended(inFlight: JobInFlight, isRecorded: boolean): void {
     this.marked.delete(inFlight);
-    if (this.waiting.delete(inFlight) && !isRecorded) this.lost([noOf(inFlight), noOf(inFlight)]);
+    if (this.waiting.delete(inFlight) && !isRecorded) this.exclude([noOf(inFlight), noOf(inFlight)]);
   }
 
   /** Marks an attempt as begun, unless its lease is lost or the database's clock has passed the job's expires_at. */
@@ -101,9 +105,10 @@ export class BegunMarks {
 
   private mayMarkTogether(inFlight: JobInFlight): boolean {
     // The database has to check a job that may have expired.
-    if (inFlight.job.claimNo === null || inFlight.job.started || !inFlight.isInTime()) return false;
-    if (this.takenLeases) return inFlight.since > this.takenLeases.since && this.lostNumbers.length <= MOST_LOST_RANGES;
-    void this.open();
+    if (inFlight.job.claimNo === null || inFlight.job.hasBegun || !inFlight.isInTime()) return false;
+    if (this.takenLeases)
+      return inFlight.since > this.takenLeases.since && this.neverBegun.length <= MOST_NEVER_BEGUN_RANGES;
+    void this.readTakenCount();
     return false;
   }
 
@@ -119,13 +124,13 @@ export class BegunMarks {
       }
     } catch (error) {
       log.debug({ err: error }, "begin marks failed, storing begins one by one");
-      // The server may still process this mark. Opening again fences it off, so that it cannot overwrite a newer one.
+      // The server may still process this mark. The next `readTakenCount` makes it invalid before a newer mark is sent.
       this.takenLeases = undefined;
       return false;
     }
     const now = performance.now();
     for (const inFlight of batch) {
-      // The mark took so long that the job may have expired: it is marked singly, or refused.
+      // The mark took so long that the job may have expired: it is marked singly, or not at all.
       if (!inFlight.isInTime()) continue;
       inFlight.beganAt = now;
       this.waiting.delete(inFlight);
@@ -152,20 +157,21 @@ export class BegunMarks {
       if (last && last[1] === no - 1) last[1] = no;
       else ranges.push([no, no]);
     }
-    return [...this.lostNumbers.filter(([first]) => first <= this.highest), ...ranges];
+    return [...this.neverBegun.filter(([first]) => first <= this.highest), ...ranges];
   }
 
   /**
-   * Reads the count that marks are checked against. A job claimed before the answer may already have been taken away.
+   * Reads the count of taken leases that marks are checked against. Marks do not cover jobs claimed before the answer,
+   * because their leases may already have been taken.
    */
-  async open(): Promise<void> {
+  async readTakenCount(): Promise<void> {
     const now = performance.now();
-    if (now < this.openAgainAt) return;
-    this.openAgainAt = now + OPEN_AGAIN_MS;
+    if (now < this.readAgainAt) return;
+    this.readAgainAt = now + READ_AGAIN_MS;
     const taken = await openMarks(this.options.db, this.options.workerId).catch(() => null);
     if (taken === null) return;
     this.takenLeases = { taken, since: processClock() };
-    this.openAgainAt = Number.NEGATIVE_INFINITY;
+    this.readAgainAt = Number.NEGATIVE_INFINITY;
   }
 
   private async markLong(): Promise<void> {

@@ -2,7 +2,7 @@ import type { StopReason } from "@/lib/execution";
 import type { ClaimedJob } from "@/lib/queue/worker";
 import { processClock } from "../lease/lease-protocol";
 import type { KeptLease, WatchedLease } from "../lease/leases";
-import type { AttemptToRun } from "./execute-attempt";
+import type { AttemptToRun } from "./run-with-output";
 
 /** A job in flight on this worker. Its abort signal is created on first use, because few attempts use it. */
 export class JobInFlight implements AttemptToRun, WatchedLease {
@@ -92,7 +92,7 @@ export class JobInFlight implements AttemptToRun, WatchedLease {
   }
 
   /** Forgets the process groups, because its processes are gone. */
-  executed(): void {
+  forgetProcesses(): void {
     this.#pids = undefined;
   }
 }

@@ -43,7 +43,7 @@ import { publishFromJob } from "./publish-from-job";
 
 /** Dependencies for running attempts, shared by all of them. */
 export interface RunTools {
-  /** For writes under the fence: steps. */
+  /** For writes that require the lease: steps and artifacts. */
   readonly worker: Database;
   /** For handlers: confined to the job's tenant. */
   readonly web: Database;
@@ -64,7 +64,7 @@ export interface RunTools {
 }
 
 /** Runs one attempt under the version of its definition with which the job was accepted. Never rejects. */
-export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> {
+export function runByExecutor(ctx: AttemptContext): Execution | Promise<Execution> {
   const { job, definition, tools } = ctx;
   const problems = definition.validate(job.payload);
   if (problems.length > 0) {
@@ -84,7 +84,7 @@ export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> 
 
 const NO_SECRETS: readonly string[] = [];
 
-/** The context of one attempt. A worker creates thousands a second, so most members are created on first use. */
+/** The context of one attempt. A worker creates thousands a second, so most members are created when they are read. */
 export abstract class AttemptContext implements HandlerRunContext {
   readonly secrets = NO_SECRETS;
 

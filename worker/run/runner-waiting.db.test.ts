@@ -11,7 +11,7 @@ const stage = await runnerStage(await testDatabase());
 const { make, scope, underWay, leaseEvents, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
 afterAll(stage.close);
 
-test("a runner with stuck slots claims ahead once, not again each second after releasing those jobs", async () => {
+test("a runner with stuck slots claims ahead once, not again each second after giving those jobs back", async () => {
   stage.reset();
   const runner = runnerOn(make.worker, 1);
   while (!runner.isQuick(stage.definition.id)) {
@@ -60,7 +60,7 @@ describe("a runner with more jobs than slots", () => {
     await waitFor(() => runner.count === 0);
   });
 
-  test("LEASE-10 releases waiting jobs as soon as it drains", async () => {
+  test("LEASE-10 gives back waiting jobs as soon as it drains", async () => {
     const draining = runner.drain(60_000, noNotice);
     await waitFor(async () => (await statusOf(jobs[1]?.jobId ?? "")) === "queued");
     expect(await statuses(jobs[1]?.jobId ?? "")).toEqual(["released"]);
@@ -69,7 +69,7 @@ describe("a runner with more jobs than slots", () => {
     expect(underWay).toHaveLength(1);
   });
 
-  test("releases jobs that waited too long, unspent and not begun", async () => {
+  test("gives back jobs that waited too long, unspent and not begun", async () => {
     await waitFor(() => runner.count === 1);
     const job = await getJob(make.web, scope, jobs[1]?.jobId ?? "");
     expect([job?.status, job?.attempt_count, job?.started_at]).toEqual(["queued", 0, null]);
@@ -78,7 +78,7 @@ describe("a runner with more jobs than slots", () => {
     expect(underWay).toHaveLength(1);
   });
 
-  test("releases waiting jobs, and those of a claim in flight, when a pause is set", async () => {
+  test("gives back waiting jobs, and those of a claim in flight, when a pause is set", async () => {
     const [late, later] = [await claimed(), await claimed()];
     const [before, after] = [processClock(), processClock() + 60_000];
     runner.giveBackAhead();
@@ -109,7 +109,7 @@ describe("a runner with more jobs than slots", () => {
   });
 
   test("releases a job at a pause that began with its claim and found no slot", async () => {
-    const job = { ...(await claimed()), started: true };
+    const job = { ...(await claimed()), hasBegun: true };
     runner.take([job], processClock());
     runner.giveBackAhead();
     await waitFor(() => runner.count === 1);

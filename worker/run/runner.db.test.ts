@@ -111,7 +111,7 @@ describe("a runner", () => {
   );
 
   test("LEASE-01 does not begin a job started by its claim when the claim's answer arrives after the lease", async () => {
-    const job = { ...(await claimed()), started: true };
+    const job = { ...(await claimed()), hasBegun: true };
     runner.take([job], processClock() - 3_600_000);
     await waitFor(() => runner.count === 0);
     expect(underWay).toEqual([]);
@@ -120,7 +120,7 @@ describe("a runner", () => {
 
   test.each([true, false])(
     "begins no job whose expires_at passed after its claim (started with it: %s)",
-    async (started) => {
+    async (hasBegun) => {
       const { id } = await make.job(scope, {
         definitionKey: definition.key,
         expiresAt: new Date(Date.now() + 3_600_000),
@@ -128,7 +128,7 @@ describe("a runner", () => {
       const claim = await claimAgain(id);
       expect(claim.expiresInMs).toBeGreaterThan(3_000_000);
       await database.query("update app.live_jobs set expires_at = app.clock() where job_id = $1", [id]);
-      runner.take([{ ...claim, started, expiresInMs: 1 }], processClock() - 1);
+      runner.take([{ ...claim, hasBegun, expiresInMs: 1 }], processClock() - 1);
       await waitFor(() => runner.count === 0);
       expect([underWay, await spentOn(id)]).toEqual([[], UNSPENT]);
       expect(await make.claim("the-runner")).toEqual([]);

@@ -20,7 +20,7 @@ interface UnderWay {
   readonly end: () => void;
 }
 
-/** State of a job that was released without having begun. */
+/** State of a job that was given back without having begun. */
 export const UNSPENT = ["queued", 0, "released"];
 export const noNotice = () => undefined;
 

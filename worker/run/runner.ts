@@ -1,7 +1,7 @@
 /**
  * Runs claimed jobs: begins each attempt under its lease, stops it when the lease is lost, and records its end. Start
- * with `JobRunner`, then `runAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
- * its first side effect; a job that has not begun is released without costing an attempt.
+ * with `JobRunner`, then `runByExecutor`, which picks handler, command or webhook. An attempt is marked as begun before
+ * its first side effect. A job whose handler has not run is given back without costing an attempt.
  */
 
 import { type Database, isUnavailable } from "@/lib/db";
@@ -10,9 +10,9 @@ import type { Logger } from "@/lib/observability/log";
 import {
   type ClaimedJob,
   DefinitionVersions,
+  givenBackEnd,
   notifyChanges,
   type RunnableDefinition,
-  releasedEnd,
 } from "@/lib/queue/worker";
 import { Pace } from "../claim/pace";
 import { killGroup } from "../lease/kill-group";
@@ -22,9 +22,9 @@ import { LONGEST_WAIT_MS, overMs, renewForMs } from "../lease/renew-for";
 import type { Settler } from "../settle/settler";
 import { endOf, fieldsOf, logEnd, plainEndOf, refusedEnd } from "./attempt-ends";
 import { type Begun, BegunMarks } from "./begun-marks";
-import { executeAttempt } from "./execute-attempt";
 import { JobInFlight } from "./job-in-flight";
 import type { RunTools } from "./run-attempt";
+import { runWithOutput } from "./run-with-output";
 import { Waiting } from "./waiting";
 
 /** Nothing more is claimed while this many ends wait to be stored. */
@@ -50,7 +50,7 @@ export interface JobRunnerOptions {
 
 /** How many jobs may be claimed now. */
 export interface Capacity {
-  /** Jobs that would run at once. */
+  /** Jobs that would run immediately. */
   readonly free: number;
   /** Quick jobs on top, which wait here for a slot. */
   readonly ahead: number;
@@ -59,25 +59,25 @@ export interface Capacity {
 export class JobRunner {
   /** Jobs in flight. A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
   private readonly inFlight = new Set<JobInFlight>();
-  /** Jobs from claims before this time (`processClock`) do not begin, unless the claim already began them. */
-  private aheadSince = Number.NEGATIVE_INFINITY;
+  /** Jobs of claims sent until this time (`processClock`) are given back on arrival if they have to wait for a slot. */
+  private refuseClaimsBefore = Number.NEGATIVE_INFINITY;
   private readonly waiting = new Waiting<JobInFlight>();
   private busy = 0;
   private aside = 0;
   private readonly pace = new Pace();
   readonly definitions = new DefinitionVersions();
-  readonly starts: BegunMarks;
+  readonly begunMarks: BegunMarks;
   private ageTimer: NodeJS.Timeout | undefined;
   private draining = false;
   private idle: (() => void)[] = [];
-  private readonly around: Parameters<typeof executeAttempt>[2];
+  private readonly around: Parameters<typeof runWithOutput>[2];
 
   constructor(private readonly options: JobRunnerOptions) {
     this.around = {
       ...options,
       onLost: (attempt) => attempt instanceof JobInFlight && this.stop(attempt, "lease-lost"),
     };
-    this.starts = new BegunMarks({ ...options, onBegun: (jobs) => this.notifyBegun(jobs) });
+    this.begunMarks = new BegunMarks({ ...options, onBegun: (jobs) => this.notifyBegun(jobs) });
   }
 
   /** The number of jobs in flight: running, waiting for a slot, or having their end recorded. */
@@ -89,7 +89,7 @@ export class JobRunner {
     return this.busy + this.aside;
   }
 
-  /** Offers capacity ahead only when half of it is used up, so that a claim is worth its round trip. */
+  /** Offers capacity ahead only while at most half of it is occupied, so that a claim is worth its round trip. */
   capacity(): Capacity {
     const unsettled = this.inFlight.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
@@ -112,16 +112,16 @@ export class JobRunner {
       (job) => new JobInFlight(job, takenAt, since, renewForMs(job, this.definitions.ifKnown(job), maxTimeoutSeconds)),
     );
     this.options.leases.hold(taken, (lease, event) => this.stop(lease, event === "lost" ? "lease-lost" : "cancel"));
-    this.starts.took(taken);
+    this.begunMarks.took(taken);
     for (const inFlight of taken) this.inFlight.add(inFlight);
     for (const inFlight of taken) {
-      if (inFlight.job.started && inFlight.isOver()) inFlight.stop("lease-lost");
+      if (inFlight.job.hasBegun && inFlight.isOver()) inFlight.stop("lease-lost");
       // A job that was begun with its claim was claimed for a free slot.
-      if (inFlight.job.started && this.busy < this.options.slots) this.runInSlot(inFlight);
+      if (inFlight.job.hasBegun && this.busy < this.options.slots) this.runInSlot(inFlight);
       else this.waiting.add(inFlight);
     }
-    if (since <= this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
-    this.notifyBegun(jobs.filter((job) => job.started));
+    if (since <= this.refuseClaimsBefore) this.giveBackWaiting(taken.filter(({ phase }) => phase === "waiting"));
+    this.notifyBegun(jobs.filter((job) => job.hasBegun));
     this.fill();
   }
 
@@ -131,13 +131,13 @@ export class JobRunner {
     for (const inFlight of [...this.inFlight]) if (asked.has(inFlight.job.jobId)) this.stop(inFlight, "cancel");
   }
 
-  /** Releases jobs that were claimed ahead and wait, and jobs from claims sent before now. */
+  /** Gives back jobs that wait for a slot and, on arrival, jobs of claims already sent that have to wait for one. */
   giveBackAhead(): void {
-    this.aheadSince = processClock();
-    this.giveBack(this.waiting.all());
+    this.refuseClaimsBefore = processClock();
+    this.giveBackWaiting(this.waiting.all());
   }
 
-  /** Resolves when no job is in flight. After `graceMs`, running attempts are stopped and released. */
+  /** Resolves when no job is in flight. After `graceMs`, running attempts are stopped and their jobs given back. */
   async drain(graceMs: number, onWaiting: (left: number, seconds: number) => void): Promise<void> {
     this.draining = true;
     this.fill();
@@ -152,13 +152,13 @@ export class JobRunner {
     clearTimeout(atLast);
   }
 
-  /** Kills all process groups at once: the process is about to exit. */
+  /** Kills all process groups immediately: the process is about to exit. */
   killAll(): void {
     for (const { pids } of this.inFlight) for (const pid of pids) killGroup(pid);
   }
 
-  private notifyBegun(started: readonly ClaimedJob[]): void {
-    notifyChanges(this.options.db, [...new Set(started.map((job) => job.laneNo))]);
+  private notifyBegun(begun: readonly ClaimedJob[]): void {
+    notifyChanges(this.options.db, [...new Set(begun.map((job) => job.laneNo))]);
   }
 
   private fill(): void {
@@ -170,20 +170,20 @@ export class JobRunner {
     if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
   }
 
-  // A job that waits this long may have been paused since, or another worker would have run it by now.
+  // A job that waits this long may have been paused meanwhile, or another worker could have run it by now.
   private giveBackOld(): void {
     this.ageTimer = undefined;
     const old = this.waiting.all().filter(({ takenAt }) => takenAt < performance.now() - LONGEST_WAIT_MS);
     if (old.length > 0) this.pace.stuck();
-    this.giveBack(old);
+    this.giveBackWaiting(old);
     this.fill();
   }
 
-  private giveBack(waiting: readonly JobInFlight[]): void {
+  private giveBackWaiting(waiting: readonly JobInFlight[]): void {
     for (const inFlight of waiting) {
       this.waiting.remove(inFlight);
       inFlight.phase = "ended";
-      void this.see(inFlight, () => this.release(inFlight));
+      void this.see(inFlight, () => this.giveBack(inFlight));
     }
   }
 
@@ -196,7 +196,7 @@ export class JobRunner {
 
   private stop(inFlight: JobInFlight, reason: StopReason): void {
     inFlight.stop(reason);
-    // The attempt ends without having run.
+    // The attempt takes a slot only to end: its handler does not run.
     if (inFlight.phase !== "waiting") return;
     this.waiting.remove(inFlight);
     this.runInSlot(inFlight);
@@ -237,39 +237,39 @@ export class JobRunner {
       leases.drop(inFlight);
       this.vacate(inFlight);
       this.inFlight.delete(inFlight);
-      this.starts.ended(inFlight, isRecorded);
+      this.begunMarks.ended(inFlight, isRecorded);
       onFree({ job, seconds: inFlight.ranMs / 1000 });
       if (this.inFlight.size === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
   }
 
-  private async release({ job }: JobInFlight): Promise<void> {
-    await this.options.settler.add(releasedEnd(job), job.laneNo);
+  private async giveBack({ job }: JobInFlight): Promise<void> {
+    await this.options.settler.add(givenBackEnd(job), job.laneNo);
   }
 
   private async attempt(inFlight: JobInFlight, { log, settler, random } = this.options): Promise<void> {
     const { job } = inFlight;
-    // The attempt never began, so releasing it costs none, if the lease was not taken already.
-    if (this.draining || inFlight.isLost) return this.release(inFlight);
+    // The handler never ran, so giving the job back costs no attempt, if the lease was not taken already.
+    if (this.draining || inFlight.isLost) return this.giveBack(inFlight);
     let definition = this.definitions.ifKnown(job);
     let begun: Begun = "begun";
     try {
       definition ??= await this.definitionOf(inFlight);
-      if (!job.started || !inFlight.isInTime()) begun = await this.starts.begin(inFlight);
+      if (!job.hasBegun || !inFlight.isInTime()) begun = await this.begunMarks.begin(inFlight);
     } catch (error) {
-      return this.releaseAfter(inFlight, error);
+      return this.giveBackAfter(inFlight, error);
     }
     if (begun !== "begun" || inFlight.isLost) {
       if (begun !== "expired") log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
-      return begun === "lost" ? undefined : this.release(inFlight);
+      return begun === "lost" ? undefined : this.giveBack(inFlight);
     }
     const isVerbose = log.isLevelEnabled("debug");
     if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");
     if (definition.executor === "webhook") this.stepAside(inFlight);
     const began = performance.now();
-    const execution = await executeAttempt(inFlight, definition, this.around);
+    const execution = await runWithOutput(inFlight, definition, this.around);
     this.pace.ended(job.definitionId, performance.now() - began);
-    inFlight.executed();
+    inFlight.forgetProcesses();
     const ran = { claimed: job, definition, random };
     const plain = plainEndOf(inFlight, execution);
     let end = plain ?? (await endOf({ ...this.options, ...ran, beganAt: inFlight.beganAt }, execution));
@@ -291,10 +291,10 @@ export class JobRunner {
     return definition;
   }
 
-  /** Releases a job whose start the unavailable database could not record, instead of letting its lease expire. */
-  private async releaseAfter(inFlight: JobInFlight, error: unknown): Promise<void> {
+  /** Gives back a job whose begin the unavailable database could not record, instead of letting its lease expire. */
+  private async giveBackAfter(inFlight: JobInFlight, error: unknown): Promise<void> {
     if (!isUnavailable(error)) throw error;
-    this.options.log.warn({ err: error, job_id: inFlight.job.jobId }, "attempt could not begin, job released");
-    await this.release(inFlight);
+    this.options.log.warn({ err: error, job_id: inFlight.job.jobId }, "attempt could not begin, job given back");
+    await this.giveBack(inFlight);
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { webhookThread } from "./webhook-thread";
+import { webhookThreadFile } from "./webhook-thread";
 
 /** Builds the program of the thread that sends webhooks, and lets `WebhookThread` use it. Answers its folder. */
 export async function useBuiltWebhookThread(): Promise<string> {
@@ -14,6 +14,6 @@ export async function useBuiltWebhookThread(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-webhook-thread-"));
   const file = join(folder, "webhook-thread.mjs");
   writeFileSync(file, outputFiles[0]?.contents ?? "");
-  webhookThread.url = pathToFileURL(file);
+  webhookThreadFile.url = pathToFileURL(file);
   return folder;
 }

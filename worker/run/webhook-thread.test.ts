@@ -7,7 +7,7 @@ import { waitFor } from "@/lib/testing/processes";
 import type { Post } from "@/lib/webhooks/delivery";
 import { costlyChain, startTlsReceiver } from "@/lib/webhooks/delivery/costly-tls.fixture";
 import { startReceiver } from "@/lib/webhooks/delivery/receiver.fixture";
-import { WebhookThread, webhookThread } from "./webhook-thread";
+import { WebhookThread, webhookThreadFile } from "./webhook-thread";
 import { useBuiltWebhookThread } from "./webhook-thread.fixture";
 
 let folder = "";
@@ -128,11 +128,11 @@ const dying = (message: string) =>
 const UNRELATED = "{ type: 'connected', no: 0 }";
 
 test("posts fail when two threads in a row die, and the next post starts another thread", async () => {
-  const [receiver, built] = [await startReceiver(), webhookThread.url];
+  const [receiver, built] = [await startReceiver(), webhookThreadFile.url];
   const { post } = new WebhookThread();
-  webhookThread.url = dying(UNRELATED);
+  webhookThreadFile.url = dying(UNRELATED);
   const failed = await Promise.all([post(to(receiver.url)), post(to(receiver.url))]);
-  webhookThread.url = built;
+  webhookThreadFile.url = built;
   expect(failed.map((answer) => answer.failed?.code)).toEqual(["network", "network"]);
   expect((await post(to(receiver.url))).statusCode).toBe(204);
   await receiver.close();
@@ -142,10 +142,10 @@ test.each([
   ["sent by the next thread if it had no connection", UNRELATED, 204, 1],
   ["not sent again if it had a connection", "{ type: 'connected', no }", null, 0],
 ])("a post whose thread dies is %s", async (_name, message, statusCode, received) => {
-  const [receiver, built] = [await startReceiver(), webhookThread.url];
-  webhookThread.url = dying(message);
+  const [receiver, built] = [await startReceiver(), webhookThreadFile.url];
+  webhookThreadFile.url = dying(message);
   const posted = new WebhookThread().post(to(receiver.url));
-  webhookThread.url = built;
+  webhookThreadFile.url = built;
   expect((await posted).statusCode).toBe(statusCode);
   expect(receiver.received).toHaveLength(received);
   await receiver.close();

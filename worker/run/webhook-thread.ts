@@ -3,21 +3,21 @@ import type { Post, ReceiverAnswer } from "@/lib/webhooks/delivery";
 import type { FromWebhookThread, ToWebhookThread } from "./webhook-protocol";
 
 /** Where the program of the thread is. Tests, which run from sources, set another place. */
-export const webhookThread = { url: new URL("./webhook-thread.mjs", import.meta.url) };
+export const webhookThreadFile = { url: new URL("./webhook-thread.mjs", import.meta.url) };
 
 const HEAP_MB = 128;
 
 interface WaitingPost {
   readonly settle: (answer: ReceiverAnswer) => void;
-  /** Sends the post by the next thread. Null once the post has a connection or was sent again. */
+  /** Resends the post through the next thread. Null once the post has a connection or was resent. */
   again: (() => void) | null;
 }
 
 /**
  * Posts webhooks in one thread of this process. Checking the certificates of a receiver takes up to a second of
  * processor time, as the receiver chooses; here that delays other webhooks and nothing else. The thread starts with the
- * first post, and again after it died. The next thread sends posts again that had no connection yet, once, because one
- * of them may have ended the thread. Posts with a connection fail, because they may have arrived.
+ * first post, and again after it died. The next thread resends posts that had no connection yet, but each only once,
+ * because one of them may have crashed the thread. Posts with a connection fail, because they may have arrived.
  */
 export class WebhookThread {
   #worker: Worker | null = null;
@@ -59,7 +59,7 @@ export class WebhookThread {
 
   #running(): Worker {
     if (this.#worker) return this.#worker;
-    const worker = new Worker(webhookThread.url, {
+    const worker = new Worker(webhookThreadFile.url, {
       env: {},
       execArgv: ["--enable-source-maps"],
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: 4 },
@@ -68,7 +68,7 @@ export class WebhookThread {
     // An error is followed by the exit.
     worker.on("error", () => undefined);
     worker.on("exit", () => this.#died());
-    // A process that stops does not wait for it.
+    // A process that stops does not wait for the thread.
     worker.unref();
     this.#worker = worker;
     return worker;

@@ -12,7 +12,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { Dialog, DialogBody } from "@/components/ui/dialog";
 import { Field } from "@/components/ui/forms/field";
-import { DialogForm } from "@/components/ui/forms/form-dialog";
+import { DialogFormContent } from "@/components/ui/forms/form-dialog";
 import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { TextAreaField } from "@/components/ui/forms/input-field";
 import { Select, sameText } from "@/components/ui/forms/select";
@@ -75,7 +75,7 @@ function NewJobForm({ definitions, onClose }: NewJobFormProps) {
   const { options, faults } = job.state;
   const inPayload = form.freeform ? ["payload"] : form.fields.map(({ name }) => `payload.${name}`);
   return (
-    <DialogForm
+    <DialogFormContent
       submit={pending ? "Enqueuing…" : "Enqueue job"}
       faults={faults}
       fields={["definition_key", ...OPTION_NAMES, ...inPayload]}
@@ -96,7 +96,7 @@ function NewJobForm({ definitions, onClose }: NewJobFormProps) {
       </Field>
       <PayloadInput key={definition?.key} job={job} />
       <NewJobOptions options={options} faults={faults} onChange={job.set.option} />
-    </DialogForm>
+    </DialogFormContent>
   );
 }
 

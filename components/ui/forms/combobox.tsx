@@ -20,8 +20,9 @@ interface ComboboxProps extends Omit<ComponentProps<"input">, "list" | "onChange
 const MOST_SHOWN = 50;
 
 /**
- * A text input with suggestions. While the user types, it lists those that contain the text; the arrow down lists them
- * without typing. Any other text is allowed as well.
+ * A text input with suggestions. While the user types, it lists the suggestions that contain the text. Arrow down or up
+ * opens the list without typing, with all suggestions if the input is empty or has one of them. Any other text is
+ * allowed as well.
  */
 export function Combobox({ value, onText, suggestions, className, ...input }: ComboboxProps) {
   const id = useId();
@@ -31,7 +32,7 @@ export function Combobox({ value, onText, suggestions, className, ...input }: Co
   const choose = ({ value: chosen }: Suggestion) => {
     onText(chosen);
     close();
-    // The browser reports no input, because it was not typed. The dialog around this field counts it as unsaved.
+    // Choosing fires no input event. Fire one, so that the dialog around this field sees unsaved input.
     ref.current?.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -113,7 +114,7 @@ function SuggestionList({ id, input, shown, active, onChoose }: SuggestionListPr
         aria-label="Suggestions"
         align="start"
         sideOffset={4}
-        // The focus stays in the input, which closes the list when it loses it.
+        // Keep the focus in the input, because the list closes when the input loses it.
         onPointerDown={(event) => event.preventDefault()}
         onOpenAutoFocus={(event) => event.preventDefault()}
         onCloseAutoFocus={(event) => event.preventDefault()}

@@ -16,7 +16,7 @@ import { FaultLines, type FormFaults, NO_FAULTS_YET, useFocusOnFault } from "./f
 
 const NO_FIELDS: readonly string[] = [];
 
-interface DialogFormProps {
+interface DialogFormContentProps {
   /** The label of the button that submits. */
   readonly submit: ReactNode;
   readonly onSubmit: () => void;
@@ -37,7 +37,7 @@ interface DialogFormProps {
 }
 
 /** A form that fills a dialog: its fields, the faults that no field shows, and the buttons. */
-export function DialogForm(props: DialogFormProps) {
+export function DialogFormContent(props: DialogFormContentProps) {
   const { submit, onSubmit, onClose, faults = NO_FAULTS_YET, fields = NO_FIELDS, children, className } = props;
   const { ref, onSubmitted } = useFocusOnFault(faults);
   const send = (event: FormEvent) => {
@@ -62,7 +62,7 @@ export function DialogForm(props: DialogFormProps) {
   );
 }
 
-interface FormDialogProps extends DialogFormProps {
+interface FormDialogProps extends DialogFormContentProps {
   readonly title: string;
   readonly description?: string;
   readonly wide?: boolean;
@@ -75,7 +75,7 @@ interface FormDialogProps extends DialogFormProps {
 export function FormDialog({ title, description, wide, ...form }: FormDialogProps) {
   return (
     <Dialog title={title} description={description} wide={wide} open onClose={form.onClose}>
-      <DialogForm {...form} />
+      <DialogFormContent {...form} />
     </Dialog>
   );
 }

@@ -12,7 +12,7 @@ interface ListBarProps {
   readonly waiting: number;
   readonly onShow: () => void;
   /** True once the rows were loaded; before that, there are no new rows to report. */
-  readonly read: boolean;
+  readonly loaded: boolean;
   /** When the rows were loaded, in milliseconds, if refreshing has failed since; null otherwise. */
   readonly staleSince: number | null;
   readonly onRetry: () => void;
@@ -24,12 +24,12 @@ interface ListBarProps {
  * The strip above the rows of a live list. It is always present with a fixed height, so that nothing below moves when
  * new rows arrive, rows are selected, or a refresh fails.
  */
-export function ListBar({ noun, waiting, onShow, read, staleSince, onRetry, children }: ListBarProps) {
+export function ListBar({ noun, waiting, onShow, loaded, staleSince, onRetry, children }: ListBarProps) {
   const bar = useRef<HTMLDivElement>(null);
   const show = () => {
     onShow();
     window.scrollTo({ top: 0 });
-    // The button disappears with the keyboard focus, so the focus moves to just above the new rows.
+    // The focused button disappears, so move the focus to just above the new rows.
     bar.current?.focus({ preventScroll: true });
   };
   return (
@@ -43,16 +43,18 @@ export function ListBar({ noun, waiting, onShow, read, staleSince, onRetry, chil
       )}
     >
       <div className="flex h-full min-w-0 flex-1 items-center overflow-x-auto">
-        {children ?? <Freshness noun={noun} waiting={waiting} read={read} staleSince={staleSince} onRetry={onRetry} />}
+        {children ?? (
+          <Freshness noun={noun} waiting={waiting} loaded={loaded} staleSince={staleSince} onRetry={onRetry} />
+        )}
       </div>
       <ShowNewest noun={noun} waiting={waiting} onShow={show} className={cn("mx-3", children && "max-sm:hidden")} />
     </div>
   );
 }
 
-type FreshnessProps = Pick<ListBarProps, "noun" | "waiting" | "read" | "staleSince" | "onRetry">;
+type FreshnessProps = Pick<ListBarProps, "noun" | "waiting" | "loaded" | "staleSince" | "onRetry">;
 
-function Freshness({ noun, waiting, read, staleSince, onRetry }: FreshnessProps) {
+function Freshness({ noun, waiting, loaded, staleSince, onRetry }: FreshnessProps) {
   if (staleSince !== null) {
     return (
       <p role="status" className="flex min-w-0 items-center gap-x-3 px-4 text-warn">
@@ -65,5 +67,5 @@ function Freshness({ noun, waiting, read, staleSince, onRetry }: FreshnessProps)
       </p>
     );
   }
-  return <p className="truncate px-4 text-muted text-xs">{read && waiting === 0 ? `No new ${noun}s` : null}</p>;
+  return <p className="truncate px-4 text-muted text-xs">{loaded && waiting === 0 ? `No new ${noun}s` : null}</p>;
 }

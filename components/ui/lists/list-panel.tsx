@@ -37,14 +37,14 @@ interface ListPanelProps {
 /** A live list in each of its states: loading, failed, empty, or with rows. */
 export function ListPanel(props: ListPanelProps) {
   const { label, noun, query, rows, waiting, onShow, head, bar, empty, footer, children } = props;
-  const read = query.data !== undefined;
+  const loaded = query.data !== undefined;
   const strip = (
     <ListBar
       noun={noun}
       waiting={waiting}
       onShow={onShow}
-      read={read}
-      staleSince={query.isError && read ? query.dataUpdatedAt : null}
+      loaded={loaded}
+      staleSince={query.isError && loaded ? query.dataUpdatedAt : null}
       onRetry={() => void query.refetch()}
     >
       {bar}
@@ -54,7 +54,7 @@ export function ListPanel(props: ListPanelProps) {
     <section aria-label={label} className="panel overflow-clip">
       {head}
       {head ? <div className="border-line border-t">{strip}</div> : strip}
-      {query.isError && !read ? <QueryProblem query={query} /> : rows?.length === 0 ? empty : children}
+      {query.isError && !loaded ? <QueryProblem query={query} /> : rows?.length === 0 ? empty : children}
       {footer}
     </section>
   );

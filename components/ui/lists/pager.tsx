@@ -7,7 +7,7 @@ import { Button } from "../button";
 
 interface PagerProps {
   readonly label?: string;
-  /** Where the page begins; null = at the newest. */
+  /** Where the page begins; null = the first page. */
   readonly cursor: string | null;
   readonly next: string | null;
   readonly onTurn: (cursor: string | null) => void;

@@ -6,7 +6,7 @@ import {
   type AttemptEnd,
   appendLogs,
   decideAttemptEnd,
-  decideRelease,
+  decideGiveBack,
   type EndedAttempt,
   type ExecutionEnd,
   type Lease,
@@ -57,7 +57,7 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
   const { params, body } = context;
   const lease = { jobId: params.jobId, leaseNo: body.lease_no };
   const ended = await endAttempt(context, lease, {
-    // A release beyond the limit is stored as a failure.
+    // A job that is given back too often is stored as failed.
     isRepeat: ({ status, outcome }) =>
       status === body.outcome || (body.outcome === "released" && status === "failed" && outcome !== null),
     decide: (leased, definition) => endOf(context, leased, definition),
@@ -74,7 +74,7 @@ function endOf(
     throw new HttpProblem("state-conflict", { detail: "No cancel was requested for this job." });
   }
   if (body.outcome === "released") {
-    return decideRelease(db, job, { deadLetter: definition.deadLetter, reason: cleanError(body.message ?? "") });
+    return decideGiveBack(db, job, { deadLetter: definition.deadLetter, reason: cleanError(body.message ?? "") });
   }
   const environment = runtime.config.retry;
   return decideAttemptEnd(db, { claimed: job, definition, execution: executionOf(body), environment }, Math.random);

@@ -6,12 +6,12 @@ import {
   type EndedAttempt,
   findEndedAttempt,
   findLeasedAttempt,
+  givenBackEnd,
   type Lease,
   type LeasedAttempt,
   notifyChanges,
   notifyWork,
   type RunnableDefinition,
-  releasedEnd,
   SINCE_HAND_OUT,
   settleAttempts,
 } from "@/lib/queue/remote";
@@ -44,8 +44,8 @@ export async function endAttempt(
   const leased = await findLeasedAttempt(db, holder, lease);
   const endOf = async (one: LeasedAttempt): Promise<AttemptEnd> => {
     const decided = await end.decide(one, await versions.of(db, one.job));
-    // A job that is released before the worker's first request about it did not begin.
-    return one.job.started || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };
+    // A job that is given back before the worker's first request about it did not begin.
+    return one.job.hasBegun || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };
   };
   const stored = leased && (await settle(db, leased.job.laneNo, await endOf(leased)));
   const ended = await findEndedAttempt(db, holder, lease);
@@ -78,7 +78,7 @@ export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promi
 /** Gives back jobs that no worker received; no attempt is spent. */
 export async function giveBack(db: Runner, jobs: readonly ClaimedJob[]): Promise<void> {
   if (jobs.length === 0) return;
-  await settleAttempts(db, jobs.map(releasedEnd));
+  await settleAttempts(db, jobs.map(givenBackEnd));
   const lanes = [...new Set(jobs.map(({ laneNo }) => laneNo))];
   notifyWork(db, lanes);
   notifyChanges(db, lanes);

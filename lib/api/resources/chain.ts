@@ -2,8 +2,8 @@ import { HttpProblem } from "../http/problem";
 import type { RequestInfo } from "../http/request-info";
 
 /**
- * Returns the chain depth of the request: the number of jobs before it in the chain of jobs that caused each other. Jobs
- * send it in the header Leasehold-Chain with their calls to this API; 0 without the header.
+ * Returns the chain depth of the request: the length of the chain of jobs that led to it. Jobs send it in the header
+ * Leasehold-Chain with their calls to this API; 0 without the header.
  * @throws HttpProblem 400 when it is not a number
  */
 export function chainDepth({ chain }: RequestInfo): number {

@@ -24,7 +24,7 @@ const claimed: ClaimedJob = {
   chainDepth: 0,
   expiresInMs: null,
   claimNo: null,
-  started: true,
+  hasBegun: true,
   claimedAt: new Date(0),
   leaseSeconds: 30,
   sortKey: 0,

@@ -35,7 +35,7 @@ export interface Ended {
 }
 
 /** Returns the end of an attempt that is given back: its job is queued at once, and no attempt is spent. */
-export const releasedEnd = ({
+export const givenBackEnd = ({
   jobId,
   leaseNo,
   tenantId,
@@ -59,7 +59,7 @@ export function decideEnd(ended: Ended, random: Random): AttemptEnd {
     case "canceled":
       return { ...base, status: "canceled", outcome: "canceled", spent: false };
     case "released":
-      return { ...base, ...releasedEnd(claimed) };
+      return { ...base, ...givenBackEnd(claimed) };
     case "snoozed":
       return { ...base, ...afterSnooze(ended, execution) };
     case "timeout":

@@ -52,7 +52,7 @@ beforeEach(async () => {
 
 describe("a mark of the claim numbers that have begun", () => {
   test("makes exactly the begun attempts count when their leases are lost", async () => {
-    expect(jobs.map(({ claimNo, started }) => [claimNo, started])).toEqual([1, 2, 3].map((no) => [no, false]));
+    expect(jobs.map(({ claimNo, hasBegun }) => [claimNo, hasBegun])).toEqual([1, 2, 3].map((no) => [no, false]));
     expect(await note(3, [[2, 2]])).toBe(true);
     await lapse();
     expect(await rescue()).toMatchObject({ rescued: 3 });

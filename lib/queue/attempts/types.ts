@@ -67,7 +67,9 @@ export interface WorkerSample {
   readonly eventLoopLagMs: number;
 }
 
-/** Proof of ownership. Every write by a worker names both values. */
+/**
+ * Proof of ownership. Every write of a worker to a job names both values, except batch begin marks: see `BegunMark`.
+ */
 export interface Lease {
   readonly jobId: string;
   readonly leaseNo: number;
@@ -120,8 +122,10 @@ export interface ClaimedJob extends Lease {
   /** Number of jobs before this one in its chain of causes. */
   readonly chainDepth: number;
   readonly claimedAt: Date;
-  /** True if the attempt is already marked as begun. */
-  readonly started: boolean;
+  /**
+   * True if the attempt was marked as begun when the job was read: by the claim or, for a remote worker, by a message.
+   */
+  readonly hasBegun: boolean;
   /** Milliseconds from `claimedAt` to the job's expires_at; null if it has none. */
   readonly expiresInMs: number | null;
   /** The job's number in its worker, if it was given one. */

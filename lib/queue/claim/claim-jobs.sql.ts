@@ -13,15 +13,17 @@ export const IS_LIMITED = `(select exists (
              select 1 from app.concurrency_limits c where (c.tenant_id is null or c.tenant_id = n.tenant_id)
                and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
            from app.lanes n where n.lane_no = l.lane_no)`;
-// Whether any pause or limit exists is checked once per statement. Only if one does is each lane checked.
+// Checks once per statement whether any pause or limit exists. Only then is each lane checked.
 const IS_OPEN = `${notPaused(IS_PAUSED)}
        and (not (select exists (select 1 from app.concurrency_limits))
          or not ${IS_LIMITED})`;
 
-/** An expired job never begins, not even in the second before the sweep ends it. */
+/** An expired job never begins, not even in the second before `expireJobs` ends it. */
 const IS_IN_TIME = "(expires_at is null or expires_at > app.clock())";
 
-/** The instant of the claim, read after all rows are locked. So whatever made a row ready committed before it. */
+/**
+ * The instant of the claim. Read after all rows are locked, so the changes that made them ready committed before it.
+ */
 const MOMENT = "(select at from moment)";
 
 /**
@@ -76,10 +78,10 @@ export const reserveSlotsSql = statement(
  * Claims jobs for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on,
  * numbered from `$5` on. A reservation that no longer exists claims nothing.
  *
- * The claimed jobs replace the reservation in one transaction, so every count sees one or the other. The claims'
- * instant is that of the reservation, when the count was right and the rate tokens were taken. A job that became ready,
- * or whose last lease ended, after that instant is left for the next claim. Unused rate tokens are returned, unless
- * tokens were taken from the bucket since.
+ * The claimed jobs replace the reservation in one transaction, so every count sees one or the other. `claimed_at` is
+ * the time of the reservation, when running jobs were counted and rate tokens were taken. A job that became ready, or
+ * whose last lease ended, after that time is left for the next claim. Unused rate tokens are returned, unless tokens
+ * were taken from the bucket since.
  */
 export const claimReservedSql = statement(
   "claim_reserved",
@@ -120,10 +122,10 @@ export const claimReservedSql = statement(
 );
 
 /**
- * Marks attempts as begun if their leases are held. `$3[i]`: milliseconds since the attempt began, if a mark of its
- * worker covers it; null for the others, which are marked before their first side effect. A job that has
- * not begun by its expires_at, by the clock after its row is locked, is returned as expired and not marked. A lease
- * missing from the answer is lost, or another transaction changed its row during the statement.
+ * Marks attempts as begun if their leases are held. `$3[i]`: milliseconds since the attempt began, if a batch mark
+ * already recorded its begin; null for the others, which are marked before their first side effect. A job that has not
+ * begun by its expires_at, by the clock after its row is locked, is returned as expired and not marked. If a lease is
+ * missing from the answer, it is lost, or another transaction changed its row during the statement.
  */
 export const startAttemptsSql = statement(
   "start_attempts",

@@ -12,11 +12,14 @@ import { claimJobsSql, claimReservedSql, reserveSlotsSql, startAttemptsSql } fro
 
 export interface ClaimRequest {
   readonly workerId: string;
-  /** Claimed from in this order. */
+  /** Claimed from in this order, limited lanes before the others; see `claimFromLanes`. */
   readonly lanes: readonly LaneRequest[];
   /** Maximum number of jobs over all lanes. */
   readonly limit: number;
-  /** The first so many jobs from lanes without limits are marked as begun in the same statement. */
+  /**
+   * The number of free slots. Jobs from limited lanes take theirs first and are not begun by the claim. For each slot
+   * that is left, the claim marks one job from another lane as begun, in the same statement.
+   */
   readonly startAtOnce?: number;
   /** The first of `limit` claim numbers for the claimed jobs. */
   readonly firstNo?: number;
@@ -68,7 +71,7 @@ const USUAL: UnusualOfJob = {
   expires_in_ms: null,
 };
 
-/** Slots reserved in a lane, or a limited lane without any. */
+/** Slots reserved in a lane, or the limit that left none. */
 interface ReservedRow {
   lane_no: number;
   reservation: string | number | null;
@@ -87,7 +90,8 @@ export async function claimJobs(db: Runner, request: ClaimRequest): Promise<Clai
 /**
  * Claims as `claimJobs` does, and also returns the lanes with jobs that a limit kept from being claimed. Lanes with and
  * without limits take separate statements. Limited lanes first get the slots that the order of the lanes gives them,
- * then the other lanes get the rest. If slots are left and limited lanes used all of theirs, they are asked again.
+ * then the other lanes get the rest. If slots are left and the limited lanes used all of theirs, the limited lanes are
+ * claimed from once more.
  * @throws Error if a lane has limits and `db` is a transaction, because the reservation has to commit first
  */
 export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise<Claim> {
@@ -181,8 +185,8 @@ function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
 export interface StartedAttempts {
   readonly begun: readonly string[];
   /**
-   * Their expires_at passed before they began: the worker releases them without spending an attempt, and they end as
-   * expired.
+   * Jobs whose expires_at passed before they began. The worker gives them back without spending an attempt, and
+   * `expireJobs` ends them.
    */
   readonly expired: readonly string[];
 }
@@ -202,7 +206,7 @@ export async function startAttempts(
     const rows = await db.run<{ job_id: string; has_expired: boolean }>(startAttemptsSql, values);
     for (const row of rows) (row.has_expired ? expired : begun).add(row.job_id);
     const missing = asked.filter(({ jobId }) => !begun.has(jobId) && !expired.has(jobId));
-    // The statement skips a row that another transaction changed during it. Its lease is still leased, so ask again.
+    // The statement skips a row that another transaction changed during it. If its lease is still held, ask again.
     asked = missing.length === 0 ? [] : await leasedOf(db, missing);
   }
   return { begun: [...begun], expired: [...expired] };
@@ -248,7 +252,7 @@ export function toClaimedJob(row: ClaimedRow, leaseSeconds: number): ClaimedJob 
     claimedAt: row.claimed_at,
     leaseSeconds,
     sortKey: row.sort_key,
-    started: row.started,
+    hasBegun: row.started,
     expiresInMs: own.expires_in_ms,
     claimNo: row.claim_no === null ? null : Number(row.claim_no),
     definitionId: row.definition_id,

@@ -8,7 +8,7 @@ import { expiredLeasesSql, expiredOfTheseSql } from "../leases/rescue-expired-le
 import { remoteLanesPartlySql, remoteLanesSql } from "../remote/remote-work.sql";
 import { expireWaitingSql, promoteDueSql } from "../upkeep/promote-due-jobs.sql";
 import { claimJobsSql, reserveSlotsSql } from "./claim-jobs.sql";
-import { markRunning } from "./mark-running";
+import { recordRunningJobs } from "./record-running-jobs";
 
 /** Number of jobs that ran since the old snapshot. */
 const RAN = 30_000;
@@ -137,7 +137,7 @@ test("a count under a limit skips them once running jobs are marked", async () =
     pagesOf(reserveSlotsSql.text, [`'{${laneNo}}'`, "'{10}'", "10", "'{Infinity}'"], "(int[], int[], int, float8[])");
   const before = await count();
   await database.moveClock(20_000);
-  await markRunning(make.scheduler);
+  await recordRunningJobs(make.scheduler);
   expect([before > 500, (await count()) < 200]).toEqual([true, true]);
   await database.moveClock(0);
 });

@@ -47,8 +47,8 @@ export const loopDepthsSql = statement(
 );
 
 /**
- * Locks up to `$5` held firings for changes of `$3` (a provider's id), oldest first, without those of the triggers
- * `$4`. Only triggers that listen to `$2` at the moment count.
+ * Locks up to `$5` held firings for changes of `$3` (a provider's id), oldest first, except those of the triggers `$4`.
+ * Only triggers that listen to `$2` at the moment count.
  */
 export const takeHeldSql = statement(
   "take_held_firings",

@@ -10,7 +10,7 @@ export interface StoredEventRow {
   readonly producer_id: string | null;
   readonly correlation_id: string;
   readonly source: EventSource;
-  /** The number of jobs and events that caused each other before this one. */
+  /** The length of the chain of jobs and events that led to this one. */
   readonly depth: number;
 }
 

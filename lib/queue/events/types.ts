@@ -15,7 +15,7 @@ export interface NewEvent {
   readonly correlationId?: string;
   /** Default: app. */
   readonly source?: EventSource;
-  /** The number of jobs that caused each other before this event; default 0. */
+  /** The length of the chain of jobs that led to this event; default 0. */
   readonly depth?: number;
   readonly causedByJobId?: string;
 }

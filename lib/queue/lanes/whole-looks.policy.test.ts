@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DueMark, WholeLooks } from "./whole-looks.policy";
+import { DueCursor, WholeLooks } from "./whole-looks.policy";
 
 test("every scan is a full one while that is cheap; costly full scans take a twentieth of the time", () => {
   const looks = new WholeLooks();
@@ -24,12 +24,12 @@ test("a requested full scan comes within a second, or takes at most half of the 
 });
 
 test("a partial scan of due rows begins where the last one ended while full scans are costly, and never skips rows that failed", () => {
-  const mark = new DueMark();
+  const cursor = new DueCursor();
   const [a, b] = [new Date(1000), new Date(2000)];
-  expect(mark.next(0)).toBeUndefined();
-  mark.looked(undefined, { lookedTo: a, tookMs: 100 }, 0);
-  expect(mark.next(1999)).toEqual(a);
-  mark.looked(a, { lookedTo: b, tookMs: 1 }, 1999);
-  mark.looked(b, { lookedTo: null, tookMs: 1 }, 1999);
-  expect([mark.next(1999), mark.next(2000)]).toEqual([b, undefined]);
+  expect(cursor.next(0)).toBeUndefined();
+  cursor.looked(undefined, { lookedTo: a, tookMs: 100 }, 0);
+  expect(cursor.next(1999)).toEqual(a);
+  cursor.looked(a, { lookedTo: b, tookMs: 1 }, 1999);
+  cursor.looked(b, { lookedTo: null, tookMs: 1 }, 1999);
+  expect([cursor.next(1999), cursor.next(2000)]).toEqual([b, undefined]);
 });

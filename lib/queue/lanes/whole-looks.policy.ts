@@ -62,7 +62,7 @@ export interface LookedTo {
  * A partial scan begins five seconds before the end of the last one, to include rows whose transaction committed late.
  * Rows that appear before that, and rows that another transaction had locked, are found by the next full scan.
  */
-export class DueMark {
+export class DueCursor {
   private readonly looks = new WholeLooks();
   private from: Date | undefined;
 

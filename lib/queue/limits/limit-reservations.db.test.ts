@@ -3,9 +3,9 @@ import {
   type ClaimedJob,
   claimFromLanes,
   createLimit,
-  markRunning,
+  givenBackEnd,
   pollWork,
-  releasedEnd,
+  recordRunningJobs,
   settleAttempts,
 } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
@@ -61,20 +61,20 @@ test("reserved slots count as running until they are unused for seconds", async 
   expect(await reservations()).toBe(0);
 });
 
-test("the count with a mark of running jobs is exact for ended, reclaimed and later jobs, and after a clock that went back", async () => {
+test("the count with a list of running jobs is exact for ended, reclaimed and later jobs, and after a clock that went back", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 4 });
   const marked = async () => (await database.query("select jobs from app.running_mark"))[0]?.jobs;
   const [first, second, third] = (await claim(3)).jobs;
   if (!(first && second && third)) throw new Error("three jobs were to be claimed");
   await database.moveClock(20_000);
-  await markRunning(make.scheduler);
+  await recordRunningJobs(make.scheduler);
   expect(await marked()).toHaveLength(3);
   expect((await claim(10)).jobs).toHaveLength(1);
   await settle(first);
   const [fourth] = (await claim(10)).jobs;
   if (!fourth) throw new Error("a place was free");
   await database.query("update app.live_jobs set sort_key = 0 where job_id = $1", [second.jobId]);
-  await settleAttempts(make.worker, [releasedEnd(second)]);
+  await settleAttempts(make.worker, [givenBackEnd(second)]);
   const [again, ...others] = (await claim(10)).jobs;
   expect([again?.jobId, others]).toEqual([second.jobId, []]);
   await settle(third);
@@ -87,15 +87,15 @@ test("the count with a mark of running jobs is exact for ended, reclaimed and la
   expect((await claim(10)).jobs).toHaveLength(1);
 });
 
-test("a mark of running jobs includes jobs claimed with an older reservation", async () => {
+test("a list of running jobs includes jobs claimed with an older reservation", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", max_running: 5 });
   await reserve(5);
   const [row] = await database.query<{ id: string }>("select id from app.claim_reservations");
   await database.moveClock(60_000);
-  await markRunning(make.scheduler);
+  await recordRunningJobs(make.scheduler);
   await make.worker.run(claimReservedSql, [[row?.id], "w", [300], [Number.NEGATIVE_INFINITY], null]);
   expect((await claim(10)).jobs).toHaveLength(0);
-  await markRunning(make.scheduler);
+  await recordRunningJobs(make.scheduler);
   expect((await claim(10)).jobs).toHaveLength(0);
   await database.moveClock(0);
 });

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import type { Statement } from "@/lib/db";
-import { createLimit, FairShare, getJob, releasedEnd } from "@/lib/queue/testing";
+import { createLimit, FairShare, getJob, givenBackEnd } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { succeeded } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
@@ -10,7 +10,7 @@ import { canceledAttempts } from "../leases/hold-leases";
 import { RemoteLanes } from "./remote-lanes";
 import {
   claimRemoteJobs,
-  decideRelease,
+  decideGiveBack,
   describeRemoteLanes,
   findEndedAttempt,
   findLeasedAttempt,
@@ -55,7 +55,7 @@ test("a heartbeat reads the same job as the claim, without the payload", async (
   await startAttempts(make.worker, [job]);
   const held = await findLeasedAttempt(make.worker, HOLDER, job);
   expect(held).toMatchObject({ workerId: `${HOLDER}w`, cancelRequested: false, runningSeconds: expect.any(Number) });
-  expect(held?.job).toEqual({ ...job, payload: null, started: true });
+  expect(held?.job).toEqual({ ...job, payload: null, hasBegun: true });
 });
 
 test("while full scans are costly, new and older jobs behind them are claimed without one, and jobs before them with the next one", async () => {
@@ -221,11 +221,11 @@ test.each([true, false])("a run that remote workers release ten times ends (dead
   const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
   // A claim whose response was lost does not count.
   const [unheard] = (await claim({ definitions: [key] })).jobs;
-  if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
+  if (unheard) await settleAttempts(make.worker, [givenBackEnd(unheard)]);
   for (let n = 1; n <= 10; n += 1) {
     const [job] = (await claim({ definitions: [key] })).jobs;
     if (!job) throw new Error(`nothing was claimed in round ${n}`);
-    await settleAttempts(make.worker, [await decideRelease(make.worker, job, { deadLetter, reason: "leaving" })]);
+    await settleAttempts(make.worker, [await decideGiveBack(make.worker, job, { deadLetter, reason: "leaving" })]);
     const view = await getJob(make.web, acme, id);
     expect([view?.status, view?.attempt_count]).toEqual(
       n < 10 ? ["queued", 0] : [deadLetter ? "dead_letter" : "failed", 0],

@@ -5,7 +5,7 @@
  * Start with `claimRemoteJobs` here; `RemoteLanes` in remote-lanes.ts finds the lanes to claim from.
  */
 import type { Runner } from "@/lib/db";
-import { releasedEnd } from "../attempts/attempt-end.policy";
+import { givenBackEnd } from "../attempts/attempt-end.policy";
 import type { AttemptEnd, ClaimedJob, Lease, WorkerRegistration } from "../attempts/types";
 import { type ClaimedRow, claimFromLanes, startAttempts, toClaimedJob } from "../claim/claim-jobs";
 import type { FairShare } from "../lanes/fairness.policy";
@@ -128,7 +128,7 @@ export const SINCE_HAND_OUT = Number.NEGATIVE_INFINITY;
  * marked. Returns false if the lease is lost.
  */
 export async function markHeard(db: Runner, { job }: Pick<LeasedAttempt, "job">): Promise<boolean> {
-  if (job.started) return true;
+  if (job.hasBegun) return true;
   const { begun } = await startAttempts(db, [{ ...job, beganAt: SINCE_HAND_OUT }]);
   return begun.length > 0;
 }
@@ -150,17 +150,17 @@ export async function findEndedAttempt(db: Runner, holder: string, lease: Lease)
 }
 
 /**
- * Decides what follows when a remote worker releases a job: it is queued again, and no attempt is spent. A run that was
- * released as often as a run may lose its lease ends instead, so that no worker releases a job forever.
+ * Decides what follows when a worker gives a job back with a reason: the job is queued again, and no attempt is spent.
+ * A run that was given back as often as a run may lose its lease ends instead, so that no job is given back forever.
  */
-export async function decideRelease(
+export async function decideGiveBack(
   db: Runner,
   job: Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId" | "runNo">,
   { deadLetter, reason }: { readonly deadLetter: boolean; readonly reason: string },
 ): Promise<AttemptEnd> {
   const [row] = await db.run<{ n: number }>(releasesSql, [job.jobId, job.runNo]);
   const errorText = reason || "Its worker released the job.";
-  if ((row?.n ?? 0) + 1 < MAX_RECLAIMS) return { ...releasedEnd(job), errorText };
+  if ((row?.n ?? 0) + 1 < MAX_RECLAIMS) return { ...givenBackEnd(job), errorText };
   const { jobId, leaseNo, tenantId } = job;
   return {
     jobId,

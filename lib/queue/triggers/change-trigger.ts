@@ -6,7 +6,7 @@ import { fireDueTrigger } from "../schedules/fire-due-schedules";
 import type { TenantScope } from "../types";
 import {
   invalidTrigger,
-  neverProblems,
+  neverFiresProblems,
   type Prospects,
   prospectsOf,
   refuseBarredEvents,
@@ -81,7 +81,7 @@ export function changeTrigger(
       triggerColumns(change.after, prospects, definitionId),
       JSON.stringify(change.after.payload_template),
     ]);
-    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.change", reason: namesOf(patch) });
+    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.change", detail: namesOf(patch) });
     tx.afterCommit(notifySchedules);
     const view = await getTrigger(tx, scope, row.id);
     if (!view) throw triggerNotFound();
@@ -117,7 +117,7 @@ async function checkAffectedFields(
   return definition.id;
 }
 
-/** Returns the next instants after the change. The stored ones stay if the change does not affect the timing. */
+/** Returns the prospects after the change. The stored ones stay if the change does not affect the timing. */
 function newProspects({ row, before, after, patch }: Change, { now }: TriggerSurroundings): Prospects {
   const stored: Prospects = {
     status: row.status,
@@ -137,8 +137,8 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
   const lastRunAt = dateOf(row.last_run_at);
   const since = lastRunAt && lastRunAt > now ? lastRunAt : now;
   const prospects = prospectsOf(after, read.rule, { now: since, runCount: row.run_count });
-  // A finished trigger that is enabled stays finished, but a new schedule must have a future instant.
-  if (retimed || ends) refuseProblems(neverProblems(after, prospects));
+  // Enabling a finished trigger leaves it finished, but a new schedule or end must leave a future instant.
+  if (retimed || ends) refuseProblems(neverFiresProblems(after, prospects));
   return prospects;
 }
 
@@ -156,7 +156,7 @@ export function deleteTrigger(
     const view = await getTrigger(tx, scope, row.id);
     if (!view) throw triggerNotFound();
     await tx.run(deleteTriggerSql, [scope.tenantId, row.id]);
-    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.delete", reason: row.label });
+    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.delete", detail: row.label });
     tx.afterCommit(notifySchedules);
     return { ...view, next_run_at: null };
   });

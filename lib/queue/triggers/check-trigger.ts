@@ -126,10 +126,10 @@ export function prospectsOf(
 }
 
 /** Returns why a trigger that is being saved would never fire, at the field that has to change. */
-export function neverProblems({ schedule_type }: TriggerSettings, prospects: Prospects): FieldProblem[] {
+export function neverFiresProblems({ schedule_type }: TriggerSettings, prospects: Prospects): FieldProblem[] {
   if (prospects.status !== "finished") return [];
   if (prospects.reason === "max_runs")
-    return [{ pointer: "/max_runs", code: "never", detail: "is not more than the runs that there have been" }];
+    return [{ pointer: "/max_runs", code: "never", detail: "must exceed the runs so far" }];
   const isOver = prospects.reason === "over" && schedule_type === "once";
   return isOver
     ? [{ pointer: "/once_at", code: "never", detail: "must lie in the future" }]

@@ -10,7 +10,7 @@ import { notifySchedules } from "../notify";
 import { inTenant } from "../read/get-job";
 import type { TenantScope } from "../types";
 import {
-  neverProblems,
+  neverFiresProblems,
   prospectsOf,
   refuseBarredEvents,
   refuseProblems,
@@ -46,7 +46,7 @@ export function createTrigger(
     const problems = [...settingsProblems(settings), ...(read.problems ?? []), ...textProblems(settings, definition)];
     refuseProblems(problems);
     const prospects = prospectsOf(settings, read.rule ?? null, { now: around.now, runCount: 0 });
-    refuseProblems(neverProblems(settings, prospects));
+    refuseProblems(neverFiresProblems(settings, prospects));
     await refuseTooManyTriggers(tx, { eventName: settings.event_name, isNew: true });
     await refuseTooLargeTemplates(tx, { template: settings.payload_template });
     await refuseTooCostlyConditions(tx, settings);
@@ -58,7 +58,7 @@ export function createTrigger(
       scope.actor.userId,
     ]);
     if (!made) throw triggerNotFound();
-    await auditTrigger(tx, scope, { triggerId: made.id, action: "trigger.create", reason: settings.label });
+    await auditTrigger(tx, scope, { triggerId: made.id, action: "trigger.create", detail: settings.label });
     tx.afterCommit(notifySchedules);
     const view = await getTrigger(tx, scope, made.id);
     if (!view) throw triggerNotFound();

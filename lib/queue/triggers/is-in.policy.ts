@@ -12,8 +12,8 @@ export function isIn(value: unknown, container: unknown): boolean {
 }
 
 /**
- * Compares two values, and stops as soon as the first turns out to be larger. `sizes` caches the entry counts of parts
- * of the first value.
+ * Compares two values, and stops at the first difference. `sizes` caches the entry counts of objects in the first
+ * value.
  */
 function isEqual(one: unknown, other: unknown, sizes: Map<object, number>): boolean {
   if (one === other) return true;

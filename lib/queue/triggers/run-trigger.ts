@@ -16,9 +16,12 @@ export interface RunRequest {
   readonly triggerId: string;
   /** Used instead of the rendered template. */
   readonly payload?: unknown;
-  /** Data of an example event, for an event trigger's template. Default: the data of its newest held change, if any. */
+  /**
+   * Data of an example event, for an event trigger's template. If neither it nor a payload is given, the run uses the
+   * data of the trigger's newest held firing, if any, and ends that firing.
+   */
   readonly event?: unknown;
-  /** The chain depth of the new job: the number of jobs that caused each other before it. */
+  /** The chain depth of the new job: the length of the chain of jobs that led to it. */
   readonly chainDepth?: number;
 }
 

@@ -70,11 +70,11 @@ function excessOf(bindings: readonly Binding[]): string | null {
     return `has more than ${MAX_PLACEHOLDERS} placeholders`;
   const characters = bindings.reduce((sum, { at }) => sum + at.reduce((length, step) => length + step.length, 0), 0);
   return characters > MAX_PLACE_CHARACTERS
-    ? `has placeholders below too long names: more than ${MAX_PLACE_CHARACTERS} characters in all`
+    ? `has placeholders under keys that are too long: more than ${MAX_PLACE_CHARACTERS} characters in all`
     : null;
 }
 
-/** Returns the JSON pointer of a place for a message, with long names cut. */
+/** Returns the JSON pointer of a position for a message, with long names cut. */
 export const pointerTo = (at: readonly string[]): string => at.map((step) => `/${escapePointer(shown(step))}`).join("");
 
 /** Returns a name or path of a template, cut for a message. */
@@ -109,8 +109,8 @@ function splitText(text: string, readPath: ReadPath): TemplatePart[] | string {
 }
 
 /**
- * Returns the index of a placeholder's }}, or -1: the first one outside the texts and objects of its default. Reads
- * each character once.
+ * Returns the index of the first }} outside the texts and objects of the placeholder's default, or -1. Reads each
+ * character once.
  */
 function endOfPlaceholder(text: string, from: number): number {
   let depth = 0;

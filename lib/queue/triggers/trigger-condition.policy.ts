@@ -52,7 +52,7 @@ export const CONDITION_MAX_CHARACTERS = 2000;
  * than any other operation of a condition.
  */
 const COMPARISONS_MAX = 8;
-/** The most comparisons and other operations that read a whole list or text, which take as long. */
+/** The most operations that may read a whole event: comparisons, and searches and sizes, which take no longer. */
 const LOOKS_MAX = 16;
 const LIMITS = { maxAstNodes: 200, maxDepth: 32, maxListElements: 100, maxMapEntries: 1, maxCallArguments: 2 };
 
@@ -79,7 +79,7 @@ export function compileTriggerCondition(
     const foreign = findForeign(parsed.ast);
     if (foreign) return refused("condition", foreign);
     const parts = conjuncts(parsed.ast).map(serialize);
-    const fault = parts.map(findUntyped).find((found) => found !== null);
+    const fault = parts.map(findNonBoolean).find((found) => found !== null);
     if (fault) return refused("condition", fault);
     const { comparisons, looks, joins } = countOperations(parsed.ast);
     if (comparisons > COMPARISONS_MAX)
@@ -165,7 +165,7 @@ function compilePart(text: string, evaluated: string): TriggerCondition["parts"]
 }
 
 /** Returns the problem of a part that is certainly not a boolean. Parts whose type depends on the event pass. */
-function findUntyped(text: string): string | null {
+function findNonBoolean(text: string): string | null {
   const checked = environment.check(text);
   if (!checked.valid) return `is not a condition: ${summaryOf(checked.error)}`;
   return checked.type === "bool" || checked.type === "dyn" ? null : `is neither true nor false: ${text}`;
@@ -251,7 +251,7 @@ function isLiteral(node: ASTNode): boolean {
 const isNumber = (node: ASTNode): boolean =>
   node.op === "value" && (typeof node.args === "number" || typeof node.args === "bigint");
 
-/** True for a decimal whose double is another number that an event can contain. Whole numbers are never rounded. */
+/** True if the decimal changes when stored as a double, and events can contain the result. Whole numbers stay exact. */
 function isRounded({ args, input, start, end }: ASTNode): boolean {
   if (typeof args !== "number") return false;
   const fault = faultOfNumber(input.slice(start, end));

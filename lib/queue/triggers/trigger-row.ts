@@ -76,14 +76,14 @@ interface AuditedAction {
   readonly triggerId: string;
   readonly action: "trigger.create" | "trigger.change" | "trigger.delete" | "trigger.run";
   /** The changed fields, or the trigger's label. */
-  readonly reason?: string;
+  readonly detail?: string;
   readonly jobId?: string;
 }
 
 export async function auditTrigger(
   tx: TenantTransaction,
   { tenantId, actor }: TenantScope,
-  { triggerId, action, reason, jobId }: AuditedAction,
+  { triggerId, action, detail, jobId }: AuditedAction,
 ): Promise<void> {
   await tx.run(auditTriggerSql, [
     tenantId,
@@ -93,6 +93,6 @@ export async function auditTrigger(
     actor.id,
     action,
     actor.requestId ?? null,
-    reason ?? null,
+    detail ?? null,
   ]);
 }

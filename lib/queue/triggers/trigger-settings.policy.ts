@@ -95,7 +95,10 @@ function completed(settings: TriggerSettings, { timezone, now }: TriggerSurround
   };
 }
 
-/** Returns the problems of the settings alone: fields of the other kind of trigger, and texts that cannot be stored. */
+/**
+ * Returns the problems of the settings alone: fields of the other kind of trigger, a missing event name, and a label
+ * that cannot be stored.
+ */
 export function settingsProblems(settings: TriggerSettings): FieldProblem[] {
   const isEvent = settings.trigger_type === "event";
   const foreign = isEvent ? ONLY_SCHEDULE : ONLY_EVENT;

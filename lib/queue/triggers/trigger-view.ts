@@ -9,7 +9,7 @@ export type RecentRow = Omit<RecentFiring, "job_status"> & { readonly trigger_id
 
 export type FiringRow = Omit<Firing, "job_status">;
 
-/** Figures of triggers that are not in their rows, by trigger id. */
+/** Trigger data from other tables, by trigger id. */
 export interface TriggerFigures {
   readonly recent: ReadonlyMap<string, readonly RecentFiring[]>;
   readonly missed: ReadonlyMap<string, number>;

@@ -68,7 +68,8 @@ export const countTriggersOfTenantSql = statement(
 );
 
 /**
- * Bytes of all payload templates of a tenant without trigger $2. Reads all of them, so use it for large templates only.
+ * Bytes of all payload templates of a tenant, except that of trigger $2. Reads all of them, so use it for large
+ * templates only.
  */
 export const templateBytesOfTenantSql = statement(
   "template_bytes_of_tenant",
@@ -76,7 +77,7 @@ export const templateBytesOfTenantSql = statement(
    from app.job_triggers t where ${MINE} and t.id is distinct from $2::uuid`,
 );
 
-/** Conditions of all triggers on the event $2, without trigger $3. Up to 2,000 characters each. */
+/** Conditions of all triggers on the event $2, except that of trigger $3. Up to 2,000 characters each. */
 export const conditionsOfNameSql = statement(
   "conditions_of_name",
   `select t.condition from app.job_triggers t
@@ -149,7 +150,7 @@ export const recentFiringsSql = statement(
   { repeatable: true, answers: true },
 );
 
-/** The number of instants of each trigger that were skipped in the last 7 days. A trigger without any has no row. */
+/** The number of instants of each trigger that were skipped in the last 7 days. A trigger with none has no row. */
 export const missedInstantsSql = statement(
   "missed_instants",
   `select x.trigger_id, f.n from unnest($2::uuid[]) x (trigger_id) cross join lateral (

@@ -1,5 +1,6 @@
 /** Shapes of triggers and their firings. Client-safe. */
 
+import type { FieldProblem } from "../field-problem";
 import type { CatchUpPolicy, GapPolicy, Instant, OverlapPolicy, SchedulePreview } from "../schedules/types";
 import type {
   FiringKind,
@@ -10,7 +11,6 @@ import type {
   TriggerKind,
   TriggerStatus,
 } from "../states";
-import type { FieldProblem } from "../types";
 
 export type { FiringKind, FiringOutcome, RunOverlap, ScheduleType, TriggerKind, TriggerStatus } from "../states";
 
@@ -35,7 +35,7 @@ export interface TriggerSettings {
   readonly anchor_at: string | null;
   readonly once_at: string | null;
   readonly timezone: string | null;
-  /** Null = the default of the schedule. */
+  /** null = the schedule's default. */
   readonly dst_policy: { readonly gap: GapPolicy | null; readonly overlap: OverlapPolicy | null };
   readonly overlap_policy: RunOverlap;
   readonly catch_up: CatchUpPolicy;
@@ -120,10 +120,10 @@ export interface FiringFilter {
   readonly kind?: FiringKind;
 }
 
-/** The target of a change that requires the trigger to be at a version that the caller has seen; null = any version. */
+/** The target of a change, which may require a version of the trigger that the caller has seen. */
 export interface TriggerTarget {
   readonly triggerId: string;
-  /** The versions that the caller may have seen. */
+  /** The versions that the caller may have seen; null = any version. */
   readonly expected: readonly number[] | null;
 }
 

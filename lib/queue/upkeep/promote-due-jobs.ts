@@ -31,7 +31,7 @@ export interface Promoted {
 /** The jobs that a sweep considers. */
 export interface DueBatch {
   readonly limit: number;
-  /** Jobs that came due before this are left out; see `DueMark`. */
+  /** Jobs that came due before this are left out; see `DueCursor`. */
   readonly from?: Date | undefined;
 }
 

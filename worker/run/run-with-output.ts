@@ -6,7 +6,7 @@ import type { ClaimedJob, RunnableDefinition } from "@/lib/queue/worker";
 import type { Leases, WatchedLease } from "../lease/leases";
 import { fieldsOf } from "./attempt-ends";
 import { AttemptOutputWriter } from "./attempt-output";
-import { AttemptContext, type RunTools, runAttempt } from "./run-attempt";
+import { AttemptContext, type RunTools, runByExecutor } from "./run-attempt";
 
 /** One attempt of a job in flight. */
 export interface AttemptToRun extends WatchedLease {
@@ -32,7 +32,7 @@ interface Surroundings {
 }
 
 /** Runs an attempt to its end; its output and progress are stored when this resolves. Never rejects. */
-export async function executeAttempt(
+export async function runWithOutput(
   attempt: AttemptToRun,
   definition: RunnableDefinition,
   around: Surroundings,
@@ -45,7 +45,7 @@ export async function executeAttempt(
     });
   }
   const context = new WorkerAttempt(attempt, definition, around);
-  const execution = await runAttempt(context);
+  const execution = await runByExecutor(context);
   return context.hasOutput ? withDropped(execution, await context.endOutput()) : execution;
 }
 

@@ -1,11 +1,12 @@
 import { statement } from "@/lib/db";
 
-/** Returns the instant for a running mark, or NULL if there are no limits. */
+/** Returns the cutoff for the list of running jobs, or NULL if there are no limits. */
 export const runningMarkFloorSql = statement("running_mark_floor", "select app.running_mark_floor() as at");
 
 /**
- * Records the jobs claimed before `$1` that still run. `$1` was read in an earlier transaction. Counts of running jobs
- * start from this list while an old snapshot keeps dead index entries, which would slow them down.
+ * Records the jobs claimed before the cutoff `$1` that still run. `$1` must have been read in an earlier transaction.
+ * Counts of running jobs read this list and later claims, instead of scanning dead index entries that an old snapshot
+ * keeps.
  */
 export const setRunningMarkSql = statement(
   "set_running_mark",
