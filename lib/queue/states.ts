@@ -124,7 +124,21 @@ export type EventReason = (typeof EVENT_REASONS)[number];
 export const PAUSE_SCOPES = ["all", "queue", "definition", "tenant"] as const;
 export type PauseScope = (typeof PAUSE_SCOPES)[number];
 
-/** What a limit counts. */
+/** Why a job that has not ended is not running. */
+export const WAIT_CODES = [
+  "scheduled",
+  "retry_backoff",
+  "blocked",
+  "paused",
+  "suspended",
+  "no_worker",
+  "at_limit",
+  "rate_limited",
+  "position",
+] as const;
+export type WaitCode = (typeof WAIT_CODES)[number];
+
+/** What a limit counts. Scopes that begin with `tenant` count the jobs of one tenant, or of each tenant apart. */
 export const LIMIT_SCOPES = ["queue", "definition", "tenant_queue", "tenant_definition"] as const;
 export type LimitScope = (typeof LIMIT_SCOPES)[number];
 

@@ -2,7 +2,7 @@
 
 import type { Dependency, OnParentFailure } from "./dependencies/types";
 import type { ClassPolicy, RetryClass } from "./error-classes";
-import type { Executor, JobSource, JobStatus, RetryStrategy } from "./states";
+import type { Executor, JobSource, JobStatus, RetryStrategy, WaitCode } from "./states";
 
 export type * from "./dependencies/types";
 export type * from "./events/types";
@@ -87,17 +87,6 @@ export interface Enqueued {
   readonly queuedAt: Date;
   readonly scheduledFor: Date;
 }
-
-export type WaitCode =
-  | "scheduled"
-  | "retry_backoff"
-  | "blocked"
-  | "paused"
-  | "suspended"
-  | "no_worker"
-  | "at_limit"
-  | "rate_limited"
-  | "position";
 
 /** Why a job that has not ended is not running. */
 export interface WaitReason {

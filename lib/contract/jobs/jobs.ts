@@ -8,7 +8,7 @@
  */
 
 import * as z from "zod";
-import { JOB_SOURCES, JOB_STATUSES } from "@/lib/queue/states";
+import { JOB_SOURCES, JOB_STATUSES, WAIT_CODES } from "@/lib/queue/states";
 import type { Job, JobRow, JobSummary, WaitReason } from "@/lib/queue/types";
 import {
   definitionKey,
@@ -31,17 +31,7 @@ export type { Job, JobRow, JobSummary, WaitReason } from "@/lib/queue/types";
 export const jobSource = z.enum(JOB_SOURCES);
 
 export const waitReason = z.object({
-  code: z.enum([
-    "scheduled",
-    "retry_backoff",
-    "no_worker",
-    "at_limit",
-    "rate_limited",
-    "position",
-    "paused",
-    "suspended",
-    "blocked",
-  ]),
+  code: z.enum(WAIT_CODES),
   detail: z.string(),
   until: instant.optional(),
 }) satisfies z.ZodType<WaitReason>;

@@ -1,5 +1,6 @@
 import { statement } from "@/lib/db";
 import { leasedRows } from "../attempts/leased-rows.sql";
+import { limitCounts } from "../limits/limit-scope.sql";
 import { notPaused } from "../pauses/pauses.sql";
 import { claimedColumns, LIVE_COLUMNS, recordOf } from "./claimed-columns.sql";
 
@@ -11,7 +12,7 @@ const IS_PAUSED =
  */
 export const IS_LIMITED = `(select exists (
              select 1 from app.concurrency_limits c where (c.tenant_id is null or c.tenant_id = n.tenant_id)
-               and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
+               and ${limitCounts("c", "n")})
            from app.lanes n where n.lane_no = l.lane_no)`;
 // Checks once per statement whether any pause or limit exists. Only then is each lane checked.
 const IS_OPEN = `${notPaused(IS_PAUSED)}

@@ -1,5 +1,6 @@
 import { statement, tenantIs } from "@/lib/db";
 import { TIMEOUT_SECONDS } from "../definitions/defaults.sql";
+import { limitCounts } from "../limits/limit-scope.sql";
 import { HOLDS_NOW } from "../pauses/pauses.sql";
 
 /** The bytes of a stream that are kept after its attempt has ended. */
@@ -112,7 +113,7 @@ export const lanePositionsSql = statement(
          and (c.tenant_id is not null or c.scope not like 'tenant%' or case c.limited_by
            when 'running' then c.max_running <= (
              select count(*) from app.live_jobs r join app.lanes o on o.lane_no = r.lane_no
-             where ${tenantIs("r.tenant_id")} and r.state = 'running' and (o.queue_id = c.queue_id or o.definition_id = c.definition_id))
+             where ${tenantIs("r.tenant_id")} and r.state = 'running' and ${limitCounts("c", "o")})
            else exists (
              select 1 from app.rate_buckets b where b.tenant_id = n.tenant_id and b.limit_id = c.id
                and b.tokens + c.starts_per_second * extract(epoch from app.now() - b.refilled_at) < 1) end)
