@@ -3,7 +3,8 @@
  * wait until the user asks for them. A selection is rows on the screen or every job that matches, and other filters
  * reset it.
  *
- * Start with the page below, then `jobs-list.tsx`, `use-job-list.ts` (the rows) and `use-selection.ts`.
+ * Start with the page below, then `jobs-list.tsx`, `jobs-table.tsx` and `job-cells.tsx` (the columns), `use-job-list.ts`
+ * (the rows) and `use-selection.ts`.
  */
 
 "use client";

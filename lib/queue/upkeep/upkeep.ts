@@ -1,5 +1,5 @@
 /**
- * Upkeep: the periodic work of the leader. It promotes due jobs, expires overdue ones, folds statistics, makes
+ * Upkeep: periodic work on rows, which the leader does (all its loops: scheduler/loops.ts). It promotes due jobs, expires overdue ones, folds statistics, makes
  * partitions, deletes expired rows and prunes dead workers.
  * Sweeps take bounded batches, skip locked rows and are safe to run concurrently. Without a leader, workers promote and
  * expire jobs. snapshots.ts lists transactions that keep vacuum from removing dead rows.
