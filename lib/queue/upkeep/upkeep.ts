@@ -1,6 +1,6 @@
 /**
- * Upkeep: periodic work on rows, which the leader does (all its loops: scheduler/loops.ts). It promotes due jobs, expires overdue ones, folds statistics, makes
- * partitions, deletes expired rows and prunes dead workers.
+ * Upkeep: periodic work on rows, which the leader does (all its loops: scheduler/loops.ts). It promotes due jobs,
+ * expires overdue ones, folds statistics, makes partitions, deletes expired rows and prunes dead workers.
  * Sweeps take bounded batches, skip locked rows and are safe to run concurrently. Without a leader, workers promote and
  * expire jobs. snapshots.ts lists transactions that keep vacuum from removing dead rows.
  * Start with `deleteExpired` here, then read `promoteDueJobs` and `expireJobs` in promote-due-jobs.ts.
