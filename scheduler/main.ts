@@ -62,16 +62,9 @@ async function main(shutdown: Shutdown): Promise<void> {
     {
       onLead: (term) => {
         log.info({ term, tz_version: TZ_VERSION }, "became leader");
-        stopTerm = beginTerm({
-          db,
-          web,
-          leader: { leaderId, term },
-          log,
-          random: Math.random,
-          retry: env.retry,
-          eventMaxDepth: env.eventMaxDepth,
-          providerRoots: env.providerRoots,
-        });
+        const { retry, eventMaxDepth, providerRoots } = env;
+        const leader = { leaderId, term };
+        stopTerm = beginTerm({ db, web, leader, log, random: Math.random, retry, eventMaxDepth, providerRoots });
       },
       onLost: () => {
         log.info("lost leadership");

@@ -7,11 +7,10 @@ import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField } from "@/components/ui/forms/input-field";
 import { Select } from "@/components/ui/forms/select";
 import { faultsOf } from "@/lib/client/forms/faults";
-import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { postLimit } from "@/lib/client/queues";
 import type { CreateLimit, Queue } from "@/lib/contract";
 import { NameField } from "./name-field";
-import { useChange } from "./use-change";
+import { useCreation } from "./use-change";
 
 const SCOPES = {
   queue: "A queue",
@@ -73,18 +72,12 @@ export function LimitDialog({ queues, onClose }: LimitDialogProps) {
 function useNewLimit(onClose: () => void) {
   const [form, setForm] = useState<Fields>(EMPTY);
   const [faults, setFaults] = useState<FormFaults>(new Map());
-  const { keyFor, forgetRefused } = useIntentKey();
-  const create = useChange({
-    send: () => {
-      const body = bodyOf(form);
-      return postLimit(body, keyFor(body));
-    },
+  const create = useCreation({
+    body: () => bodyOf(form),
+    post: postLimit,
     done: "Limit created",
     onDone: onClose,
-    onRefused: (error) => {
-      forgetRefused(error);
-      setFaults(faultsOf(error));
-    },
+    onRefused: (error) => setFaults(faultsOf(error)),
   });
   const set = (name: keyof Fields) => (text: string) => setForm((now) => ({ ...now, [name]: text }));
   const submit = () => {

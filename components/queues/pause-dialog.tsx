@@ -7,11 +7,10 @@ import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { InputField } from "@/components/ui/forms/input-field";
 import { Select } from "@/components/ui/forms/select";
 import { faultsOf } from "@/lib/client/forms/faults";
-import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { setPause } from "@/lib/client/queues";
 import type { CreatePause, Queue } from "@/lib/contract";
 import { NameField } from "./name-field";
-import { useChange } from "./use-change";
+import { useCreation } from "./use-change";
 
 export interface PauseStart {
   readonly scope: CreatePause["scope"];
@@ -32,18 +31,12 @@ interface PauseDialogProps {
 export function PauseDialog({ start, queues, onClose }: PauseDialogProps) {
   const [form, setForm] = useState({ scope: start.scope, name: start.name, reason: "", until: "" });
   const [faults, setFaults] = useState<FormFaults>(new Map());
-  const { keyFor, forgetRefused } = useIntentKey();
-  const pause = useChange({
-    send: () => {
-      const body = bodyOf(form);
-      return setPause(body, keyFor(body));
-    },
+  const pause = useCreation({
+    body: () => bodyOf(form),
+    post: setPause,
     done: "Paused",
     onDone: onClose,
-    onRefused: (error) => {
-      forgetRefused(error);
-      setFaults(faultsOf(error));
-    },
+    onRefused: (error) => setFaults(faultsOf(error)),
   });
   const set = (name: keyof typeof form) => (text: string) => setForm((now) => ({ ...now, [name]: text }));
   const named = form.scope === "all" ? null : NAMED[form.scope];

@@ -2,6 +2,7 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useToast } from "@/components/ui/toast";
+import { useIntentKey } from "@/lib/client/forms/use-intent-key";
 import { ApiError } from "@/lib/client/http";
 import { queuesKey } from "@/lib/client/queues";
 
@@ -12,6 +13,27 @@ interface Change<T> {
   readonly onDone?: () => void;
   /** Handles refusals; by default they are shown in a notice. */
   readonly onRefused?: (error: ApiError) => void;
+}
+
+interface Creation<T> extends Omit<Change<undefined>, "send"> {
+  readonly body: () => T;
+  readonly post: (body: T, idempotencyKey: string) => Promise<unknown>;
+}
+
+/** Like `useChange`, for a new pause or limit. A request whose answer was lost is sent again under its key. */
+export function useCreation<T>({ body, post, onRefused, ...change }: Creation<T>) {
+  const { keyFor, forgetRefused } = useIntentKey();
+  return useChange<undefined>({
+    ...change,
+    send: () => {
+      const sent = body();
+      return post(sent, keyFor(sent));
+    },
+    onRefused: (error) => {
+      forgetRefused(error);
+      onRefused?.(error);
+    },
+  });
 }
 
 /** Sends a change of pauses or limits, shows the result, and refetches the page's data. */

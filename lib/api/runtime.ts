@@ -5,7 +5,7 @@ import { CountedAudit } from "@/lib/auth/counted-audit";
 import { deviceSecretOf } from "@/lib/auth/device";
 import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
-import { createLogger } from "@/lib/observability/log";
+import { createLogger, type Logger } from "@/lib/observability/log";
 import { DirectConnection } from "@/lib/process";
 import type { ArtifactQuota } from "@/lib/queue";
 import type { RetrySettings } from "@/lib/queue/types";
@@ -119,24 +119,7 @@ function unlimited(controller: AbortController): AbortController {
 function openRuntime(): ApiRuntime {
   const env = loadWebEnv();
   const log = createLogger({ process: "web", level: env.logLevel, format: env.logFormat });
-  const open = (role: "web" | "auth" | "platform" | "worker", max: number, queryTimeoutMs: number) =>
-    openDatabase({
-      url: env.databaseUrls[role],
-      role,
-      max,
-      keep: role === "web" || role === "auth" ? KEPT_CONNECTIONS : 0,
-      queryTimeoutMs,
-      prepare: env.prepare,
-      onPreparedLost: (advice) => log.error({ role }, advice),
-      applicationName: "leasehold-web",
-      onError: (error) => log.warn({ role, error: error.message }, "idle database connection lost"),
-    });
-  const pools = {
-    web: open("web", WEB_CONNECTIONS, QUERY_TIMEOUT_MS),
-    auth: open("auth", AUTH_CONNECTIONS, AUTH_QUERY_TIMEOUT_MS),
-    platform: open("platform", PLATFORM_CONNECTIONS, QUERY_TIMEOUT_MS),
-    worker: open("worker", WORKER_CONNECTIONS, QUERY_TIMEOUT_MS),
-  };
+  const pools = openPools(env, log);
   const direct = new DirectConnection(env.databaseUrls.listen);
   const config = {
     origin: env.origin,
@@ -169,5 +152,26 @@ function openRuntime(): ApiRuntime {
     direct,
     denials,
     close,
+  };
+}
+
+function openPools(env: ReturnType<typeof loadWebEnv>, log: Logger) {
+  const open = (role: "web" | "auth" | "platform" | "worker", max: number, queryTimeoutMs: number) =>
+    openDatabase({
+      url: env.databaseUrls[role],
+      role,
+      max,
+      keep: role === "web" || role === "auth" ? KEPT_CONNECTIONS : 0,
+      queryTimeoutMs,
+      prepare: env.prepare,
+      onPreparedLost: (advice) => log.error({ role }, advice),
+      applicationName: "leasehold-web",
+      onError: (error) => log.warn({ role, error: error.message }, "idle database connection lost"),
+    });
+  return {
+    web: open("web", WEB_CONNECTIONS, QUERY_TIMEOUT_MS),
+    auth: open("auth", AUTH_CONNECTIONS, AUTH_QUERY_TIMEOUT_MS),
+    platform: open("platform", PLATFORM_CONNECTIONS, QUERY_TIMEOUT_MS),
+    worker: open("worker", WORKER_CONNECTIONS, QUERY_TIMEOUT_MS),
   };
 }

@@ -28,7 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-const foldersOf = (pid = 0) => readdirSync(join(folder.shared, "work")).filter((name) => name.includes(`-${pid}-`));
+const foldersOf = (pid = 0) =>
+  readdirSync(join(folder.shared, "work")).filter((name) => name.startsWith("job-") && name.includes(`-${pid}-`));
 
 describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
   test("SUBPROC-01 a timeout leaves no process of the group", async () => {

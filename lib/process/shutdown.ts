@@ -37,26 +37,12 @@ export interface Shutdown {
  */
 export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
   const controller = new AbortController();
-  const drains: (() => Promise<void> | void)[] = [];
+  const drains: DrainHook[] = [];
   const forces: (() => void)[] = [];
   let begunAt = 0;
 
   const force = (code: number): never => {
     for (const hook of forces) attempt(hook, log);
-    process.exit(code);
-  };
-  const drainAll = async (exitCode: number) => {
-    await new Promise(setImmediate);
-    let code = exitCode;
-    for (let hook = drains.pop(); hook; hook = drains.pop()) {
-      try {
-        await hook();
-      } catch (error) {
-        log.error({ err: error }, "a step of the shutdown failed");
-        code = code || 1;
-      }
-    }
-    log.info("stopped");
     process.exit(code);
   };
   const begin = (reason: string, exitCode = 0, limitMs = graceMs + EXTRA_MS) => {
@@ -65,7 +51,7 @@ export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
     log.info({ reason }, "draining");
     controller.abort(new Error("shutdown"));
     setTimeout(() => force(exitCode || 1), limitMs).unref();
-    void drainAll(exitCode);
+    void drainAll(drains, { exitCode, log });
   };
   const onSignal = (name: (typeof SIGNALS)[number]) => {
     if (begunAt === 0) return begin(name);
@@ -95,6 +81,27 @@ export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
     onForce: (hook) => void forces.push(hook),
     begin: (reason, exitCode) => begin(reason, exitCode),
   };
+}
+
+type DrainHook = () => Promise<void> | void;
+
+/** Runs the hooks, the last one first, and exits. */
+async function drainAll(
+  drains: DrainHook[],
+  { exitCode, log }: { readonly exitCode: number; readonly log: ShutdownOptions["log"] },
+): Promise<void> {
+  await new Promise(setImmediate);
+  let code = exitCode;
+  for (let hook = drains.pop(); hook; hook = drains.pop()) {
+    try {
+      await hook();
+    } catch (error) {
+      log.error({ err: error }, "a step of the shutdown failed");
+      code = code || 1;
+    }
+  }
+  log.info("stopped");
+  process.exit(code);
 }
 
 interface StartOptions {
