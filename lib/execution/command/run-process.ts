@@ -1,14 +1,15 @@
-import { type ChildProcess, type IOType, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
+import type { Socket } from "node:net";
 import { withDeadline } from "@/lib/async/deadline";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { readPaced } from "../output/read-paced";
 import { bareEnvironment } from "../process/bare-environment";
 import { ProcessGroup } from "../process/group";
+import { closeBoth, closeTheirs, openPipes, type Pipe, streamOf } from "../process/pipes";
 import { coverStrays } from "../process/stray-descriptors";
 import type { Isolation } from "../process/supervisor";
-import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
+import { type ResourceLimits, supervised } from "../process/supervisor";
 import { type CommandUsage, UsageMeter } from "../process/usage";
 import type { StopReason } from "../types";
 import { FrameSink, type FrameSinkOptions, type SentResult } from "./frame-sink";
@@ -58,7 +59,6 @@ export interface ProcessResult {
 const DRAIN_MS = 1000;
 const LAST_BYTES_MS = 500;
 const KILL_WITHIN_MS = 5000;
-const FRAMES_FD = 3;
 const MIB = 1024 * 1024;
 
 /**
@@ -66,13 +66,9 @@ const MIB = 1024 * 1024;
  */
 export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   const sink = new FrameSink(plan.frames);
-  const child = start(plan);
-  if (child instanceof Error) return { stoppedBy: null, result: null, lost: null, spawnError: codeOf(child) };
-  const { pid } = child;
-  if (pid === undefined) {
-    const [error] = await once(child, "error").catch((reason: unknown) => [reason]);
-    return { stoppedBy: null, result: null, lost: null, spawnError: codeOf(error) };
-  }
+  const started = await start(plan);
+  if ("error" in started) return { stoppedBy: null, result: null, lost: null, spawnError: codeOf(started.error) };
+  const { pid, exit, streams } = started;
   plan.capture.stdout.beginProcess();
   plan.capture.stderr.beginProcess();
   plan.onSpawn?.(pid);
@@ -86,8 +82,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     void group.kill(KILL_WITHIN_MS);
   };
   const meter = new UsageMeter(pid, { bytes: limitMb * MIB, onExceeded });
-  const exit = exitOf(child);
-  const output = readOutput(child, plan, sink);
+  const output = readOutput(streams, plan, sink);
   const { exitCode, signal } = await exit;
   const usage = meter.stop();
   await withDeadline(Promise.all([output.streams, output.frames]), DRAIN_MS);
@@ -96,7 +91,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   await readRest(output, { sink, stopper });
   stopper.dispose();
   await withDeadline(Promise.all([output.streams, output.frames]), LAST_BYTES_MS);
-  for (const stream of child.stdio) stream?.destroy();
+  for (const stream of Object.values(streams)) stream?.destroy();
   plan.capture.stdout.endOfProcess();
   plan.capture.stderr.endOfProcess();
   const result = await sink.takeResult();
@@ -114,31 +109,61 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   };
 }
 
-// Invalid arguments throw at once; a program that cannot be started emits an event.
-function start(plan: ProcessPlan): ChildProcess | Error {
-  const { file, args, options } = supervised({ ...plan, mark: plan.folder, shared: plan.inherited.shared });
+/** Our ends of the pipes. The watcher ends when `lifeline` is closed, with this process at the latest. */
+interface Streams {
+  readonly stdin: Socket | undefined;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+  readonly frames: Socket;
+  readonly lifeline: Socket;
+}
+
+interface Started {
+  readonly pid: number;
+  readonly exit: Promise<{ readonly exitCode: number | null; readonly signal: NodeJS.Signals | null }>;
+  readonly streams: Streams;
+}
+
+async function start(plan: ProcessPlan): Promise<Started | { readonly error: unknown }> {
+  let pipes: readonly Pipe[] = [];
   try {
-    const stdin = plan.stdin === null ? "ignore" : "pipe";
-    const own: IOType[] = [stdin, "pipe", "pipe", "pipe", "pipe"];
-    const given = [...own, ...plan.inherited.descriptors];
-    const child = spawn(file, args, {
-      ...options,
-      cwd: plan.folder,
-      env: bareEnvironment(plan.env),
-      shell: false,
-      stdio: [...given, ...coverStrays(given.length)],
-    });
+    pipes = [
+      ...(await openPipes(plan.folder, ["out", "out", "out"], plan.isolation.runAs)),
+      // Not the command's: only the watcher reads it.
+      ...(await openPipes(plan.folder, ["in"], null)),
+      ...(plan.stdin === null ? [] : await openPipes(plan.folder, ["in"], plan.isolation.runAs)),
+    ];
+    const child = spawned(plan, pipes);
+    // Before anything is awaited, because a command may end at once.
+    const exit = exitOf(child);
+    if (child.pid === undefined) throw (await once(child, "error").catch((reason: unknown) => [reason]))[0];
     child.on("error", () => undefined);
-    // Without a free descriptor, a child that was not started has no streams either.
-    if (child.pid === undefined) return child;
+    await Promise.all(pipes.map(closeTheirs));
+    const [stdout, stderr, frames, lifeline, stdin] = pipes.map(streamOf) as [Socket, Socket, Socket, Socket, Socket?];
     // A command may end without reading its input, and the watcher may end unnoticed.
-    for (const stream of [child.stdin, child.stdio[LIFELINE_FD] as Writable | undefined])
-      stream?.on("error", () => undefined);
-    child.stdin?.end(plan.stdin);
-    return child;
+    for (const stream of [stdin, lifeline]) stream?.on("error", () => undefined);
+    stdin?.end(plan.stdin ?? "");
+    return { pid: child.pid, exit, streams: { stdin, stdout, stderr, frames, lifeline } };
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+    for (const pipe of pipes) await closeBoth(pipe);
+    return { error };
   }
+}
+
+/** Starts the command with its ends of the pipes. */
+function spawned(plan: ProcessPlan, pipes: readonly Pipe[]): ChildProcess {
+  const { file, args, options } = supervised({ ...plan, mark: plan.folder, shared: plan.inherited.shared });
+  const [stdout, stderr, frames, lifeline, stdin] = pipes.map(({ theirs }) => theirs);
+  const own = [stdin ?? "ignore", stdout, stderr, frames, lifeline] as const;
+  const given = [...own, ...plan.inherited.descriptors];
+  // Invalid arguments throw at once; a program that cannot be started emits an event.
+  return spawn(file, args, {
+    ...options,
+    cwd: plan.folder,
+    env: bareEnvironment(plan.env),
+    shell: false,
+    stdio: [...given, ...coverStrays(given.length)],
+  });
 }
 
 interface OutputReading {
@@ -147,15 +172,14 @@ interface OutputReading {
   readonly frames: Promise<void>;
 }
 
-function readOutput(child: ChildProcess, { capture }: ProcessPlan, sink: FrameSink): OutputReading {
-  const ended = (["stdout", "stderr"] as const).map((name) => {
-    const stream = child[name];
-    return stream === null ? Promise.resolve() : readPaced(stream, (bytes) => capture[name].push(bytes));
-  });
-  return { streams: Promise.all(ended), frames: sink.read(child.stdio[FRAMES_FD] as Readable) };
+function readOutput(streams: Streams, { capture }: ProcessPlan, sink: FrameSink): OutputReading {
+  const ended = (["stdout", "stderr"] as const).map((name) =>
+    readPaced(streams[name], (bytes) => capture[name].push(bytes)),
+  );
+  return { streams: Promise.all(ended), frames: sink.read(streams.frames) };
 }
 
-function exitOf(child: ChildProcess): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }> {
+function exitOf(child: ChildProcess): Started["exit"] {
   return new Promise((resolve) => child.once("exit", (exitCode, signal) => resolve({ exitCode, signal })));
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { startTimer } from "../timer";
 import { bareEnvironment } from "./bare-environment";
+import { findProgram } from "./find-program";
 import { ProcessGroup } from "./group";
 import { type HidingPlan, planHiding } from "./hiding";
 import type { RunAs } from "./run-as";
@@ -22,11 +22,6 @@ export interface IsolationOptions {
 }
 
 const PROBE_SECONDS = 5;
-const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
-
-function program(name: string): string | null {
-  return FOLDERS.map((folder) => `${folder}/${name}`).find((path) => existsSync(path)) ?? null;
-}
 
 /**
  * Finds the strongest isolation that works here, by trying it, because containers differ in what they forbid.
@@ -36,12 +31,12 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
   const programs = { unshare: null, setpriv: null, prlimit: null, ionice: null };
   const plain: Isolation = { namespace: null, userNamespace: false, hidden: null, ...programs, runAs, ownUsers: false };
   if (mode === "plain") return plain;
-  const unshare = mode !== "group" && process.platform === "linux" ? program("unshare") : null;
-  const setpriv = program("setpriv");
-  const prlimit = program("prlimit");
-  const mount = program("mount");
+  const unshare = mode !== "group" && process.platform === "linux" ? findProgram("unshare") : null;
+  const setpriv = findProgram("setpriv");
+  const prlimit = findProgram("prlimit");
+  const mount = findProgram("mount");
   const hidden = mount ? await planHiding(hide, mount) : null;
-  const weak = { ...plain, ionice: process.platform === "linux" ? program("ionice") : null };
+  const weak = { ...plain, ionice: process.platform === "linux" ? findProgram("ionice") : null };
   const strong = { ...weak, unshare, setpriv, prlimit, userNamespace: hasWorkersUser(mode) };
   const ladder: Isolation[] = [
     { ...strong, namespace: "unshare-with-proc", hidden },
