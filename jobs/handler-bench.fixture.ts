@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly jobId?: string;
   /** Transactions that commit; the next one finds the lease lost, after its statements ran. */
   readonly commits?: number;
+  /** Called after the first transaction. */
+  readonly onBegun?: () => Promise<void>;
 }
 
 /**
@@ -69,18 +71,21 @@ export async function openHandlerBench() {
   async function run(
     key: string,
     payload: Record<string, unknown>,
-    { jobId = randomUUID(), commits = Infinity }: RunOptions = {},
+    { jobId = randomUUID(), commits = Infinity, onBegun = async () => undefined }: RunOptions = {},
   ) {
     const handler = handlers.get(key);
     if (!handler) throw new Error(`no handler ${key}`);
-    let left = commits;
-    const transaction = <T>(fn: (tx: TenantTransaction) => Promise<T>) =>
-      withTenant(web, tenantId, async (tx) => {
-        const value = await fn(tx);
-        left -= 1;
-        if (left < 0) throw new AttemptLostError();
-        return value;
+    let done = 0;
+    const transaction = async <T>(fn: (tx: TenantTransaction) => Promise<T>) => {
+      const value = await withTenant(web, tenantId, async (tx) => {
+        const result = await fn(tx);
+        done += 1;
+        if (done > commits) throw new AttemptLostError();
+        return result;
       });
+      if (done === 1) await onBegun();
+      return value;
+    };
     const openProviderPath = (_id: string, relative: string) =>
       openInside({ root: data, relative, allowedRoots: [folder.root] });
     const publish = (tx: TenantTransaction, { name, data, key = name }: HandlerEvent) =>

@@ -139,6 +139,20 @@ test("sync-folder keeps the rows of unreadable files, and deletes those of paths
   expect(await paths()).toEqual(["closed/in", "secret"]);
 });
 
+test("sync-folder keeps the rows of existing files when the clock is set back during its walk", async () => {
+  mkdirSync(join(bench.data, "closed"), { mode: 0o755 });
+  for (const name of ["closed/in", "same", "gone"]) put(name, name);
+  await run("sync-folder", {});
+  rmSync(join(bench.data, "gone"));
+  put("new", "new");
+  execFileSync("chmod", ["0", join(bench.data, "closed")]);
+  const result = await run("sync-folder", {}, { onBegun: () => database.moveClock(-60_000) });
+  await database.moveClock(0);
+  execFileSync("chmod", ["755", join(bench.data, "closed")]);
+  expect(result).toMatchObject({ added: 1, unchanged: 1, removed: 1, skipped: 1 });
+  expect(await paths()).toEqual(["closed/in", "new", "same"]);
+});
+
 test("sync-folder deletes nothing when the folder is missing", async () => {
   put("a", "1");
   await run("sync-folder", {});

@@ -19,14 +19,15 @@ const nowSql = statement("inventory_now", "select app.now()::text as now", { rep
 
 /**
  * Writes a batch of files and returns the effect on each. A row that this job already touched keeps its first effect,
- * so a repeated attempt counts like the first. updated_at moves only when the file differs.
+ * so a repeated attempt counts like the first. updated_at moves only when the file differs. seen_at is never before the
+ * walk's begin, `$5`, although the clock may be set back during the walk.
  */
 const recordSql = statement(
   "inventory_record",
   `insert into app.assets as a
      (tenant_id, provider_id, path, path_hash, size, sha256, media_type, modified_at, seen_in, seen_at, change)
    select $1::uuid, $2::uuid, f.path, sha256(convert_to(f.path, 'UTF8')), f.size, f.sha256, f.media_type,
-     to_timestamp(f.modified_ms / 1000), $3::uuid, app.now(), 'added'
+     to_timestamp(f.modified_ms / 1000), $3::uuid, greatest(app.now(), $5::text::timestamptz), 'added'
    from jsonb_to_recordset($4::jsonb)
      as f(path text, size bigint, sha256 text, media_type text, modified_ms double precision)
    on conflict (tenant_id, provider_id, path_hash) do update set
@@ -42,10 +43,10 @@ const recordSql = statement(
    returning a.change, a.media_type like 'image/%' as is_image`,
 );
 
-/** Marks unreadable entries as seen: a file by its path, a folder with all known files below it. */
+/** Marks unreadable entries as seen, as above: a file by its path, a folder with all known files below it. */
 const keepSql = statement(
   "inventory_keep",
-  `update app.assets a set seen_in = $3::uuid, seen_at = app.now(),
+  `update app.assets a set seen_in = $3::uuid, seen_at = greatest(app.now(), $6::text::timestamptz),
      change = case when a.seen_in = $3::uuid then a.change else 'unchanged' end
    where ${tenantIs("a.tenant_id")} and a.provider_id = $2 and (
      a.path_hash in (select sha256(convert_to(p, 'UTF8')) from unnest($4::text[]) as p)
@@ -109,7 +110,7 @@ export class Inventory {
       const key = [tx.tenantId, this.#providerId, this.#ctx.jobId];
       const counts = { files: { ...NONE }, images: { ...NONE } };
       if (files.size > 0) {
-        const written = [...key, JSON.stringify([...files.values()])];
+        const written = [...key, JSON.stringify([...files.values()]), this.#begunAt];
         for (const { change, is_image } of await tx.run<{ change: Change; is_image: boolean }>(recordSql, written)) {
           counts.files[change] += 1;
           if (is_image) counts.images[change] += 1;
@@ -117,7 +118,7 @@ export class Inventory {
       }
       if (kept.length > 0) {
         const folders = kept.filter((row) => row.isFolder).map((row) => row.kept);
-        await tx.run(keepSql, [...key, kept.map((row) => row.kept), folders]);
+        await tx.run(keepSql, [...key, kept.map((row) => row.kept), folders, this.#begunAt]);
       }
       return counts;
     });

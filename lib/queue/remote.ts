@@ -9,7 +9,7 @@ export { DefinitionVersions } from "./definitions/definition-versions";
 export { LeaseLostError, QueueError } from "./errors";
 export { FairShare } from "./lanes/fairness.policy";
 export { WholeLooks } from "./lanes/whole-looks.policy";
-export { appendLogs, canceledAttempts, extendLeases, reportProgress } from "./leases/hold-leases";
+export { appendLogs, canceledAttempts, extendLeases, LOG_LINE_BYTES, reportProgress } from "./leases/hold-leases";
 export { CHANNELS, notifyChanges, notifyWork } from "./notify";
 export { RemoteLanes, type RemoteScope } from "./remote/remote-lanes";
 export {

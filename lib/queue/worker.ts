@@ -28,6 +28,7 @@ export {
   canceledAttempts,
   extendLeases,
   holdLease,
+  LOG_LINE_BYTES,
   recordProcess,
   reportProgress,
 } from "./leases/hold-leases";

@@ -18,6 +18,7 @@ import {
   MAX_RECLAIMS,
   type RunnableDefinition,
 } from "@/lib/queue/worker";
+import { SlotsByTenant } from "../claim/slots-by-tenant";
 import { type QuarantineEnd, QuarantineProcess } from "./quarantine-process";
 import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
 
@@ -32,6 +33,13 @@ const CONVICTED_MS = 10 * 60_000;
 /** Time after the grace period in which a stopped process may report how its attempt ended. */
 const ANSWER_MS = 5000;
 const START_AGAIN_SECONDS = 10;
+
+/** A suspect that waits for a process. */
+interface Waiter {
+  readonly tenantId: string;
+  /** Ends the wait, with a process or without. */
+  readonly take: (process: QuarantineProcess | null) => void;
+}
 
 /** An attempt that runs in quarantine. */
 interface Suspect {
@@ -55,7 +63,8 @@ interface QuarantineOptions {
 }
 
 /**
- * Runs suspects, one per process, so that a crash costs this attempt and no other.
+ * Runs suspects, one per process, so that a crash costs this attempt and no other. A tenant has at most half of the
+ * processes that other tenants leave free, because a suspect may run for hours.
  *
  * Suspects are jobs whose current run lost a lease. After a crash here, all jobs of the same tenant and definition are
  * suspects for ten minutes. Commands and webhooks that lost two leases run here for their own protection. A process that
@@ -63,7 +72,8 @@ interface QuarantineOptions {
  */
 export class Quarantine {
   private readonly idle: { readonly process: QuarantineProcess; readonly timer: NodeJS.Timeout }[] = [];
-  private readonly waiting = new Set<(process: QuarantineProcess | null) => void>();
+  private readonly waiting = new Set<Waiter>();
+  private readonly running = new SlotsByTenant();
   private readonly convicted = new Map<string, number>();
   private processes = 0;
   /** True when the worker leaves because of its memory: a handler whose job it gives back may be the reason. */
@@ -87,12 +97,15 @@ export class Quarantine {
 
   /** Runs an attempt to its end. Never rejects. @param onSpawned is called with the process groups of its commands */
   async run(suspect: Suspect, definition: RunnableDefinition, onSpawned: (pid: number) => void): Promise<Execution> {
-    const process = await this.freeProcess(suspect.signal);
+    const { tenantId } = suspect.job;
+    const process = await this.wait(tenantId, suspect.signal);
     if (!process) return withoutOutput(stoppedOutcome(suspect.stopReason ?? "shutdown", "it had not started"));
     suspect.spawned(process.pid);
     const { execution, isClean } = await this.watch(process, suspect, { definition, onSpawned });
+    this.running.left(tenantId);
     if (isClean) this.putBack(process);
     else process.kill();
+    this.handOut();
     return execution;
   }
 
@@ -105,13 +118,40 @@ export class Quarantine {
   }
 
   /** Resolves with a process, or null when the attempt was stopped or waited too long before one was free. */
-  private async freeProcess(signal: AbortSignal): Promise<QuarantineProcess | null> {
-    const idle = this.idle.pop();
-    if (idle) {
-      clearTimeout(idle.timer);
-      return idle.process;
+  private wait(tenantId: string, signal: AbortSignal): Promise<QuarantineProcess | null> {
+    return new Promise((resolve) => {
+      const take = (process: QuarantineProcess | null) => {
+        this.waiting.delete(waiter);
+        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
+        resolve(process);
+      };
+      const waiter: Waiter = { tenantId, take };
+      const giveUp = () => take(null);
+      const timer = setTimeout(giveUp, WAIT_MS);
+      signal.addEventListener("abort", giveUp, { once: true });
+      this.waiting.add(waiter);
+      if (signal.aborted) giveUp();
+      else this.handOut();
+    });
+  }
+
+  /** Gives free processes to the suspects that have waited longest, among those whose tenants have a share left. */
+  private handOut(): void {
+    for (const { tenantId, take } of this.waiting) {
+      if (this.running.halfOf(tenantId, MOST_PROCESSES) === 0) continue;
+      const process = this.freeProcess();
+      if (!process) return;
+      this.running.took(tenantId);
+      take(process);
     }
-    return this.processes < MOST_PROCESSES ? this.start() : this.wait(signal);
+  }
+
+  private freeProcess(): QuarantineProcess | null {
+    const idle = this.idle.pop();
+    if (!idle) return this.processes < MOST_PROCESSES ? this.start() : null;
+    clearTimeout(idle.timer);
+    return idle.process;
   }
 
   private start(): QuarantineProcess {
@@ -126,35 +166,10 @@ export class Quarantine {
     this.processes -= 1;
     const at = this.idle.findIndex((one) => one.process === process);
     for (const { timer } of at < 0 ? [] : this.idle.splice(at, 1)) clearTimeout(timer);
-    if (this.waiting.size > 0) this.handOver(this.start());
-  }
-
-  private wait(signal: AbortSignal): Promise<QuarantineProcess | null> {
-    return new Promise((resolve) => {
-      const take = (process: QuarantineProcess | null) => {
-        this.waiting.delete(take);
-        clearTimeout(timer);
-        signal.removeEventListener("abort", giveUp);
-        resolve(process);
-      };
-      const giveUp = () => take(null);
-      const timer = setTimeout(giveUp, WAIT_MS);
-      signal.addEventListener("abort", giveUp, { once: true });
-      this.waiting.add(take);
-      if (signal.aborted) giveUp();
-    });
-  }
-
-  private handOver(process: QuarantineProcess): void {
-    const [next] = this.waiting;
-    next?.(process);
+    this.handOut();
   }
 
   private putBack(process: QuarantineProcess): void {
-    if (this.waiting.size > 0) {
-      this.handOver(process);
-      return;
-    }
     const timer = setTimeout(() => {
       this.idle.splice(
         this.idle.findIndex((one) => one.process === process),

@@ -98,7 +98,7 @@ describe("live output of an attempt", () => {
   });
 
   test("P-04 is truncated at its limit, reports it once, and counts the rest", async () => {
-    const output = writer({ mostBytes: 10 });
+    const output = writer({ mostBytes: 110 });
     for (let n = 0; n < 5; n += 1) output.write({ stream: "stdout", body: "12345🎉" });
     output.write({ stream: "log", level: "info", body: "lost", context: { n: 1 } });
     await output.end();
@@ -128,12 +128,27 @@ describe("live output of an attempt", () => {
   });
 
   test("P-04 limits a single message too, including its context", async () => {
-    const output = writer({ mostBytes: 1000 });
+    const output = writer({ mostBytes: 1100 });
     output.write({ stream: "log", level: "info", body: "x".repeat(5000), context: { big: "y".repeat(5000) } });
     await output.end();
     const lines = (await readLogs(make.web, scope, job.jobId))?.lines ?? [];
     expect(lines.map(({ body }) => body.length)).toEqual([1000, 32, expect.any(Number)]);
     expect(output.droppedLogBytes).toBe(4000 + JSON.stringify({ big: "y".repeat(5000) }).length);
+  });
+
+  test.each([
+    ["empty messages", { stream: "log", level: "info", body: "" }, undefined],
+    ["lines of alternating streams", { stream: "stdout", body: "" }, { stream: "stderr", body: "" }],
+  ] as const)("P-04 limits %s, because each stored line counts", async (_what, line, other) => {
+    const output = writer({ mostBytes: 1000 });
+    for (let n = 0; n < 100; n += 1) output.write(n % 2 === 1 && other ? other : line);
+    await output.end();
+    const bodies = (await stored()).map(([, body]) => body);
+    expect(bodies).toEqual([
+      ...Array.from({ length: 10 }, () => ""),
+      "The log of this attempt is full.",
+      "90 bytes of output were dropped from the log.",
+    ]);
   });
 
   test("is sent again when its answer was lost, also at the end, and stored once", async () => {

@@ -4,6 +4,7 @@ import type { Database } from "@/lib/db";
 import {
   appendLogs,
   type Lease,
+  LOG_LINE_BYTES,
   type LogChunk,
   notifyChanges,
   recordProcess,
@@ -27,7 +28,10 @@ interface AttemptOutputOptions {
   readonly db: Database;
   readonly lease: Lease;
   readonly laneNo: number;
-  /** Limit on UTF-8 bytes of one attempt's log. Standard output beyond the limit is still in the attempt's tail. */
+  /**
+   * Limit on one attempt's log: UTF-8 bytes of text, and `LOG_LINE_BYTES` for each stored line. Standard output beyond
+   * the limit is still in the attempt's tail.
+   */
   readonly mostBytes: number;
   /** Called when the lease turns out to be lost. */
   readonly onLost: () => void;
@@ -43,7 +47,9 @@ export class AttemptOutputWriter {
   private progress: { percent: number; message: string | null } | undefined;
   private pid: number | undefined;
   private nextSeq = 0;
+  /** Bytes charged for the log so far. */
   private bytes = 0;
+  private isFull: boolean;
   /** Bytes of lines and unsent chunks. */
   private waiting = 0;
   private joined = 0;
@@ -53,17 +59,19 @@ export class AttemptOutputWriter {
   private ending = false;
   private over = false;
 
-  constructor(private readonly options: AttemptOutputOptions) {}
+  constructor(private readonly options: AttemptOutputOptions) {
+    this.isFull = options.mostBytes === 0;
+  }
 
   write(line: Line): void {
     const size = sizeOf(line);
-    const free = this.options.mostBytes - this.bytes;
-    if (free <= 0 || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
-      this.dropped[line.stream] += size;
+    if (this.isFull || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
+      this.drop(line, size);
       return;
     }
-    this.bytes += size;
-    this.waiting += Math.min(size, free);
+    const charge = this.joinsLast(line) ? 0 : LOG_LINE_BYTES;
+    const free = this.options.mostBytes - this.bytes - charge;
+    this.bytes += charge + size;
     if (size <= free) this.keep(line);
     else this.keepBeginning(line, { size, free });
     this.schedule();
@@ -74,9 +82,20 @@ export class AttemptOutputWriter {
     return this.dropped.log;
   }
 
-  private keep(line: Line): void {
+  /** Counts an empty message as one byte, so that its loss is reported too. */
+  private drop({ stream }: Line, bytes: number): void {
+    this.dropped[stream] += Math.max(1, bytes);
+  }
+
+  private joinsLast({ stream }: Line): boolean {
     const last = this.lines.at(-1);
-    if (last && last.stream === line.stream && line.stream !== "log" && last.body.length < CHUNK_CHARS) {
+    return stream !== "log" && last?.stream === stream && last.body.length < CHUNK_CHARS;
+  }
+
+  private keep(line: Line): void {
+    this.waiting += sizeOf(line);
+    const last = this.lines.at(-1);
+    if (last && this.joinsLast(line)) {
       this.joined += 1;
       const body = last.body + line.body;
       this.lines[this.lines.length - 1] = { ...last, body: this.joined % MOST_JOINED === 0 ? inOnePiece(body) : body };
@@ -84,12 +103,13 @@ export class AttemptOutputWriter {
   }
 
   private keepBeginning(line: Line, { size, free }: { readonly size: number; readonly free: number }): void {
+    this.isFull = true;
     const { context: _tooMuch, ...plain } = line;
     // Stream decoding omits a character that the cut splits.
-    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, free), { stream: true });
-    this.keep({ ...plain, body });
-    this.dropped[line.stream] += size - Buffer.byteLength(body);
-    this.lines.push({ stream: "log", level: "warn", body: "The log of this attempt is full." });
+    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, Math.max(0, free)), { stream: true });
+    if (body !== "") this.keep({ ...plain, body });
+    this.drop(line, size - Buffer.byteLength(body));
+    this.keep({ stream: "log", level: "warn", body: "The log of this attempt is full." });
   }
 
   report(percent: number, message: string | null): void {
@@ -118,7 +138,7 @@ export class AttemptOutputWriter {
     const bytes = Object.values(this.dropped).reduce((sum, one) => sum + one, 0);
     if (bytes === 0) return;
     const body = `${bytes} bytes of output were dropped from the log.`;
-    this.lines.push({ stream: "log", level: "warn", body, context: { dropped_bytes: this.dropped } });
+    this.keep({ stream: "log", level: "warn", body, context: { dropped_bytes: this.dropped } });
   }
 
   private get isUntouched(): boolean {

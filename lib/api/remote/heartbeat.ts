@@ -10,6 +10,7 @@ import {
   findLeasedAttempt,
   type Lease,
   type LeasedAttempt,
+  LOG_LINE_BYTES,
   markHeard,
   measureLog,
   notifyChanges,
@@ -27,8 +28,6 @@ type Context = WorkerContext<{ jobId: string }, Body>;
 
 const LOCKED_AGAIN_MS = 100;
 const LOCKED_TRIES = 20;
-/** Charged for each line beside its text, so that empty lines count towards the limit. */
-const LINE_BYTES = 100;
 /** Allowed beyond the time limit and the grace period, so that the worker can notice and report the timeout itself. */
 const OVERTIME_SECONDS = 10;
 
@@ -100,13 +99,13 @@ async function storeLogs(
 ): Promise<number> {
   if (lines.length === 0) return 0;
   const stored = await measureLog(db, lease);
-  let left = mostBytes - stored.bytes - stored.lines * LINE_BYTES;
+  let left = mostBytes - stored.bytes - stored.lines * LOG_LINE_BYTES;
   const chunks = [];
   let dropped = 0;
   for (const { seq, level, message } of lines) {
     const wasOpen = left > 0;
     const body = cleanLine(message);
-    left -= Buffer.byteLength(body) + LINE_BYTES;
+    left -= Buffer.byteLength(body) + LOG_LINE_BYTES;
     if (left > 0) chunks.push({ seq, stream: "log", level, body } as const);
     else dropped += 1;
     if (left <= 0 && wasOpen) {

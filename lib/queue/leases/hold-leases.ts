@@ -18,6 +18,9 @@ import {
   reportProgressSql,
 } from "./hold-leases.sql";
 
+/** Charged to an attempt's log for each stored line beside its text, so that empty lines count towards the limit. */
+export const LOG_LINE_BYTES = 100;
+
 export interface ExtendedLeases {
   readonly renewed: readonly { readonly jobId: string; readonly leaseExpiresAt: Date }[];
   /** Rescued by another process, or ended: stop the work and drop the result. */
