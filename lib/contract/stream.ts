@@ -9,7 +9,7 @@ import { jobRow } from "./jobs/jobs";
 export const streamQuery = z.strictObject({ tenant: z.union([id, slug]).optional() });
 
 /**
- * Names of the server-sent events: `job.changed` carries a JobChange, `summary` a JobSummary; `bye` ends a stream
+ * Names of the server-sent events: `job.changed` carries a JobUpdate, `summary` a JobSummary; `bye` ends a stream
  * intentionally.
  */
 export const STREAM_EVENTS = { jobChanged: "job.changed", summary: "summary", bye: "bye" } as const;

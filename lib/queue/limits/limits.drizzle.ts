@@ -1,8 +1,7 @@
 /**
  * Limits: how many jobs of a queue or definition run at once or start per second, for all tenants or for one.
  * A limit is enforced across all workers, and running jobs are never affected. Claims enforce limits in SQL
- *: `app.limits_on`
- * finds the limits of a lane, and `app.reserve_slots` counts (`drizzle/functions/limits.sql`).
+ * (`drizzle/functions/limits.sql`): `app.limits_on` finds the limits of a lane, and `app.reserve_slots` counts.
  * Start with `createLimit`; this room only stores limits, lists them, and keeps the condition `limitCounts`.
  */
 import { asc, eq, sql } from "drizzle-orm";
