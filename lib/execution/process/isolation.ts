@@ -92,17 +92,35 @@ async function works(isolation: Isolation, folder: string): Promise<boolean> {
 const isOutOfFiles = (error: NodeJS.ErrnoException): boolean => error.code === "EMFILE" || error.code === "ENFILE";
 
 /**
- * Returns what commands could read or change of the worker, for its log; null if nothing. Running commands as another
- * user prevents it.
+ * Returns what commands could read or change of the worker and of other tenants' commands, for the worker's log; null if
+ * nothing.
  */
-export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolation): string | null {
-  if (runAs) return null;
+export function exposureOf(isolation: Isolation): string | null {
+  const exposed = isolation.runAs ? exposedToOtherUser(isolation) : exposedToWorkersUser(isolation);
+  return exposed.length > 0 ? exposed.join("; ") : null;
+}
+
+function exposedToWorkersUser({ userNamespace, namespace, hidden }: Isolation): string[] {
   const files = "every file that the worker's user can read, those with secrets among them";
   if (!userNamespace || !namespace)
-    return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
+    return [
+      `the environment, memory and open files of the worker and of every other process of its user, and ${files}`,
+    ];
   const processes = "the list of all processes, and change settings of the worker's process in /proc";
-  const exposed = [...(namespace === "unshare-with-proc" ? [] : [processes]), ...(hidden ? [] : [files])];
-  return exposed.length > 0 ? exposed.join("; ") : null;
+  return [...(namespace === "unshare-with-proc" ? [] : [processes]), ...(hidden ? [] : [files])];
+}
+
+/** The kernel keeps another user out of the worker, but not out of what all users can read. */
+function exposedToOtherUser({ namespace, hidden, ownUsers }: Isolation): string[] {
+  const processes = "the list of all processes with their arguments";
+  const peers = "the environment, memory and open files of other tenants' commands";
+  const files = "files of all tenants that the commands' user can read, such as those in PROVIDER_ROOTS and /tmp";
+  const seesProcesses = namespace !== "unshare-with-proc";
+  return [
+    ...(seesProcesses ? [processes] : []),
+    ...(seesProcesses && !ownUsers ? [peers] : []),
+    ...(hidden ? [] : [files]),
+  ];
 }
 
 /**

@@ -43,7 +43,7 @@ export interface RegistryOptions {
   readonly hide?: HidingPlan;
   /** Called when folders of `hide` are found that did not exist, or were elsewhere, when the registry was loaded. */
   readonly onHidden?: OnHidden;
-  /** Starts no command if commands could read the worker's data. */
+  /** Starts no command if commands could read data of the worker or of other tenants. */
   readonly refuseExposed?: boolean;
   /** Called once for each working folder that could not be removed. */
   readonly onUnremoved?: OnUnremoved;
