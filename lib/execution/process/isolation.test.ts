@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -95,5 +95,29 @@ describe.runIf(isRoot)("a worker of an ordinary user", () => {
     if (detect("").namespace !== "unshare-with-proc") return context.skip();
     const masked = detect(MASK);
     expect(masked).toEqual({ namespace: "unshare", exposure: CHANGES });
+  });
+
+  /** Detects with a program `unshare` that does this. */
+  function detectWith(lines: string) {
+    const fake = join(folder, "unshare");
+    writeFileSync(fake, `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+    return tryDetect(`mount --bind ${fake} $(command -v unshare);`);
+  }
+
+  test.each([
+    ["no process", "echo 'unshare: fork failed: Resource temporarily unavailable' >&2; exit 1"],
+    ["no process for a shell", "echo '/bin/sh: 0: Cannot fork' >&2; exit 2"],
+    ["no memory", "echo 'unshare: unshare failed: Cannot allocate memory' >&2; exit 1"],
+    ["no namespace", "echo 'unshare: unshare failed: No space left on device' >&2; exit 1"],
+    ["too little memory to live", "kill -KILL $$"],
+  ])("fails for now where its machine has %s left", (_what, lines) => {
+    const { status, stderr } = detectWith(lines);
+    expect([status, stderr]).toEqual([1, expect.stringContaining("failed for now, try again")]);
+  });
+
+  test("uses no namespace where the kernel forbids it", () => {
+    const { stdout, stderr } = detectWith("echo 'unshare: unshare failed: Operation not permitted' >&2; exit 1");
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual({ namespace: null, exposure: ALL });
   });
 });

@@ -4,6 +4,7 @@ import { startTimer } from "../timer";
 import { bareEnvironment } from "./bare-environment";
 import { ProcessGroup } from "./group";
 import { type HidingPlan, planHiding } from "./hiding";
+import { isLack, lackOf, type ProbeEnd } from "./probe-lack";
 import type { RunAs } from "./run-as";
 import { type Isolation, LIFELINE_FD, supervised } from "./supervisor";
 import { tenantUser } from "./tenant-user";
@@ -31,6 +32,7 @@ function program(name: string): string | null {
 /**
  * Finds the strongest isolation that works here, by trying it, because containers differ in what they forbid.
  * @throws JobError if a folder to hide leads to the root of the file system
+ * @throws JobError, or the system's error, if the machine lacks processes, memory or descriptors at the moment
  */
 export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
   const programs = { unshare: null, setpriv: null, prlimit: null, ionice: null };
@@ -76,20 +78,28 @@ async function works(isolation: Isolation, folder: string): Promise<boolean> {
     shared: [],
     limits: {},
   });
-  const stdio = ["ignore", "ignore", "ignore", "ignore", "pipe"] as const;
+  const stdio = ["ignore", "ignore", "pipe", "ignore", "pipe"] as const;
   const child = spawn(file, args, { ...options, cwd: "/", env: bareEnvironment(), stdio: [...stdio] });
+  let said = "";
+  // Without a free descriptor, a child that was not started has no streams either.
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const closed = new Promise((resolve) => child.once("close", resolve));
   const timer = startTimer(PROBE_SECONDS, () => child.kill("SIGKILL"));
-  const status = await new Promise<number | null>((resolve, reject) =>
-    child.once("exit", resolve).once("error", (error) => (isOutOfFiles(error) ? reject(error) : resolve(null))),
-  );
-  timer.cancel();
-  if (child.pid !== undefined) await new ProcessGroup(child.pid, { mark: "-", searchesMarks: false }).kill(1000);
+  const { status, signal } = await new Promise<Pick<ProbeEnd, "status" | "signal">>((resolve, reject) =>
+    child
+      .once("exit", (code, killed) => resolve({ status: code, signal: killed }))
+      .once("error", (error) => (isLack(error) ? reject(error) : resolve({ status: null, signal: null }))),
+  ).finally(timer.cancel);
+  if (child.pid === undefined) return false;
+  await new ProcessGroup(child.pid, { mark: "-", searchesMarks: false }).kill(1000);
   child.stdio[LIFELINE_FD]?.destroy();
+  await closed;
+  const lack = lackOf({ status, signal, said }, isolation);
+  if (lack) throw lack;
   return status === 0;
 }
-
-/** A lack of descriptors is no reason for a weaker isolation. */
-const isOutOfFiles = (error: NodeJS.ErrnoException): boolean => error.code === "EMFILE" || error.code === "ENFILE";
 
 /**
  * Returns what commands could read or change of the worker and of other tenants' commands, for the worker's log; null if
