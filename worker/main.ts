@@ -142,16 +142,21 @@ function warnOfSettings(): void {
   if (process.pid === 1) log.warn("runs as process 1 without an init: orphans of commands stay as zombies (use tini)");
 }
 
-function warnOfExposure({ exposure, isRefusing }: CommandRegistry): void {
+function warnOfExposure({ exposure, isRefusing, launch }: CommandRegistry): void {
   if (exposure === null) return;
   const fields = { commands_could_read: exposure };
+  const problem = launch.runAs
+    ? "commands are not isolated from other tenants"
+    : "commands are not isolated from the worker and from other tenants";
   if (!isRefusing) {
-    log.warn(fields, "commands are not isolated from the worker");
+    log.warn(fields, problem);
     return;
   }
-  const cure =
-    "let its user make user namespaces with a /proc of their own, run it as root, or set COMMANDS_UNSAFE_IN_PRODUCTION=true (docs/operations.md)";
-  log.error({ ...fields, cure }, "commands are not isolated from the worker: none is started");
+  const better = launch.runAs
+    ? "give it CAP_SYS_ADMIN on Linux, run it as an ordinary user that can make user namespaces"
+    : "let its user make user namespaces with a /proc of their own, run it as root";
+  const cure = `${better}, or set COMMANDS_UNSAFE_IN_PRODUCTION=true (docs/operations.md)`;
+  log.error({ ...fields, cure }, `${problem}: none is started`);
 }
 
 function open(role: "worker" | "web", url: string, size: Pick<OpenOptions, "max" | "keep">): Database {

@@ -51,7 +51,7 @@ export class WorkerService {
     private readonly parts: WorkerParts,
     private current: Supported,
   ) {
-    const { env, log, workerId, worker, random } = parts;
+    const { env, log, workerId, worker, random, registry } = parts;
     this.wanted = wantedOf(env);
     this.quarantine = new Quarantine({
       log,
@@ -59,6 +59,7 @@ export class WorkerService {
       memoryMb: env.memoryLimitBytes / (1024 * 1024),
       maxTimeoutSeconds: env.maxTimeoutSeconds,
       secrets: heldSecrets(),
+      launch: registry.launch,
     });
     const settler = new Settler(worker, log, random);
     this.unheard = new UnheardClaims({ db: worker, log, workerId, settler });

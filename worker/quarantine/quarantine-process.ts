@@ -3,13 +3,22 @@ import { environmentForPipe, type HeldSecrets, sendSecrets } from "@/lib/env/sec
 import type { Execution, StopReason } from "@/lib/execution";
 import type { ClaimedJob } from "@/lib/queue/worker";
 import { killGroup } from "../lease/kill-group";
-import type { FromQuarantine, ToQuarantine } from "./quarantine-protocol";
+import type { FromQuarantine, Launch, ToQuarantine } from "./quarantine-protocol";
 
 /** With a smaller heap, the process could not even start. */
 const LEAST_HEAP_MB = 64;
 
 /** Descriptor of the pipe with the secrets in the process. */
 const SECRETS_PIPE = 4;
+
+export interface QuarantineProcessOptions {
+  /** Program that the process runs. */
+  readonly program: URL | string;
+  /** Heap in MB; 0 means Node's default. */
+  readonly memoryMb: number;
+  readonly secrets: Pick<HeldSecrets, "values" | "files">;
+  readonly launch: Launch;
+}
 
 /** How a process ended. */
 export interface QuarantineEnd {
@@ -25,7 +34,7 @@ export class QuarantineProcess {
   /** False when the process ended before it was ready. */
   readonly ready: Promise<boolean>;
 
-  constructor(program: URL | string, memoryMb: number, secrets: Pick<HeldSecrets, "values" | "files">) {
+  constructor({ program, memoryMb, secrets, launch }: QuarantineProcessOptions) {
     const memory = memoryMb > 0 ? [`--max-old-space-size=${Math.max(LEAST_HEAP_MB, memoryMb)}`] : [];
     this.child = fork(program, {
       serialization: "advanced",
@@ -42,6 +51,7 @@ export class QuarantineProcess {
     });
     // Without a free descriptor, a child that was not started has no streams either.
     if (this.child.pid !== undefined) sendSecrets(this.child, SECRETS_PIPE, secrets);
+    this.send({ type: "start", launch });
     this.ready = Promise.race([
       new Promise<boolean>((resolve) => this.child.once("message", () => resolve(true))),
       this.exited.then(() => false),

@@ -24,7 +24,18 @@ const log = createLogger({ process: "worker", level: "silent", format: "json" })
 const program = path.join(folder, "quarantine.entry.mjs");
 const installation = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: database.secret };
 const secrets = { values: processSecrets("worker", installation).values, files: [] };
-const options = { log, program, memoryMb: 0, maxTimeoutSeconds: 3600, secrets };
+const launch = {
+  namespace: null,
+  userNamespace: false,
+  hidden: null,
+  unshare: null,
+  setpriv: null,
+  prlimit: null,
+  ionice: null,
+  runAs: null,
+  ownUsers: false,
+};
+const options = { log, program, memoryMb: 0, maxTimeoutSeconds: 3600, secrets, launch };
 const quarantine = new Quarantine(options);
 let runner: JobRunner;
 
@@ -32,6 +43,7 @@ beforeAll(async () => {
   vi.stubEnv("LEASEHOLD_HOME", path.join(folder, "home"));
   vi.stubEnv("COMMANDS_FILE", path.resolve("e2e/processes/commands/commands.json"));
   await make.definition({ key: "quick", command_key: "quick" });
+  await make.definition({ key: "nap", command_key: "nap", kill_grace_seconds: 0 });
   await make.definition({ key: "harm", executor: "handler", kill_grace_seconds: 1, max_attempts: 3 });
   await build({
     entryPoints: ["worker/quarantine/quarantine.entry.ts"],
@@ -149,7 +161,7 @@ describe("the handler of a job whose run has lost a lease runs in its own proces
     const file = fileOf("orphan");
     const job = await suspect("harm", { how: "wait", file });
     await startAttempts(make.worker, [job]);
-    const orphan = new QuarantineProcess(program, 0, secrets);
+    const orphan = new QuarantineProcess(options);
     expect(await orphan.ready).toBe(true);
     void orphan.run({ job, isNoted: false }, noNotice);
     await waitFor(() => existsSync(file), WITHIN);
@@ -187,4 +199,19 @@ test("a command that lost two leases runs in quarantine, apart from handlers tha
   runner.take([again], processClock());
   await waitFor(() => runner.count === 0, WITHIN);
   expect((await view(job.jobId))?.status).toBe("succeeded");
+});
+
+// Otherwise a machine that lacks processes for a moment would give it a weaker isolation.
+test.runIf(process.platform === "linux")("a command in quarantine is isolated as the worker says", async () => {
+  const job = await suspect("nap", { seconds: 60 });
+  await startAttempts(make.worker, [job]);
+  const child = new QuarantineProcess(options);
+  let pid = 0;
+  void child.run({ job, isNoted: false }, (spawned) => {
+    pid = spawned;
+  });
+  // Without a namespace, the leader of the group is the program itself.
+  await waitFor(() => pid > 0 && readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n", WITHIN);
+  child.release();
+  await child.exited;
 });

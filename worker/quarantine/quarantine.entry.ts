@@ -13,7 +13,7 @@ import { JobInFlight } from "../run/job-in-flight";
 import { runWithOutput } from "../run/run-with-output";
 import { toolsOf } from "../run/tools";
 import { Settler } from "../settle/settler";
-import { type FromQuarantine, OVER_MEMORY_LIMIT, type ToQuarantine } from "./quarantine-protocol";
+import { type FromQuarantine, type Launch, OVER_MEMORY_LIMIT, type ToQuarantine } from "./quarantine-protocol";
 
 // A quarantine process: runs one attempt at a time of handlers that may have crashed a worker. It has no leases, claims
 // or heartbeat of its own; its worker renews the lease and records the end. When the worker is gone, this process stops
@@ -35,7 +35,7 @@ process.on("message", (message: ToQuarantine) => {
   if (message.type === "run") isAsked = true;
   void ready.then((parts) => {
     if (message.type === "run") void run(parts, message);
-    else running?.stop(message.reason);
+    else if (message.type === "stop") running?.stop(message.reason);
   });
 });
 process.on("disconnect", () => {
@@ -44,9 +44,13 @@ process.on("disconnect", () => {
   const graceMs = (running && definitions.ifKnown(running.job)?.killGraceSeconds) ?? 0;
   setTimeout(() => process.exit(1), graceMs * 1000 + LEAVES_WITHIN_MS);
 });
-const ready = setUp();
+const ready = new Promise<Launch>((resolve) =>
+  process.on("message", (message: ToQuarantine) => {
+    if (message.type === "start") resolve(message.launch);
+  }),
+).then(setUp);
 
-async function setUp() {
+async function setUp(launch: Launch) {
   const env = orExit(loadWorkerEnv);
   const log = createLogger({ process: "worker", level: env.logLevel, format: env.logFormat });
   const open = (role: "worker" | "web") =>
@@ -58,7 +62,7 @@ async function setUp() {
       applicationName: "leasehold quarantine",
     });
   const [worker, web] = [open("worker"), open("web")];
-  const registry = await commandRegistry(env, log);
+  const registry = await commandRegistry(env, log, launch);
   // This process runs only one handler, so that handler is what uses the memory.
   watchMemory({
     limitBytes: env.memoryLimitBytes,

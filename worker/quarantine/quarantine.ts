@@ -5,7 +5,6 @@
  * `QuarantineProcess` is the worker's side of a process, `quarantine.entry.ts` the process itself.
  */
 
-import type { HeldSecrets } from "@/lib/env/secret-source.mjs";
 import { dropQuarantine } from "@/lib/env/test-build";
 import type { Execution, Outcome, StopReason } from "@/lib/execution";
 import { stoppedOutcome } from "@/lib/execution/command/outcome";
@@ -19,7 +18,7 @@ import {
   type RunnableDefinition,
 } from "@/lib/queue/worker";
 import { SlotsByTenant } from "../claim/slots-by-tenant";
-import { type QuarantineEnd, QuarantineProcess } from "./quarantine-process";
+import { type QuarantineEnd, QuarantineProcess, type QuarantineProcessOptions } from "./quarantine-process";
 import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
 
 /** Limit on processes, because each takes about as much memory as an idle worker. */
@@ -51,15 +50,9 @@ interface Suspect {
   spawned(pid: number): void;
 }
 
-interface QuarantineOptions {
+interface QuarantineOptions extends QuarantineProcessOptions {
   readonly log: Logger;
-  /** Program that the processes run. */
-  readonly program: URL | string;
-  /** Heap of each process in MB; 0 means Node's default. */
-  readonly memoryMb: number;
   readonly maxTimeoutSeconds: number;
-  /** Secrets for the processes. */
-  readonly secrets: Pick<HeldSecrets, "values" | "files">;
 }
 
 /**
@@ -155,8 +148,7 @@ export class Quarantine {
   }
 
   private start(): QuarantineProcess {
-    const { program, memoryMb, secrets } = this.options;
-    const process = new QuarantineProcess(program, memoryMb, secrets);
+    const process = new QuarantineProcess(this.options);
     this.processes += 1;
     void process.exited.then(() => this.gone(process));
     return process;

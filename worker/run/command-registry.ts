@@ -14,9 +14,14 @@ const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
  * Loads the commands that this worker may run. Hides the installation's files from them: LEASEHOLD_HOME, the data of
  * the embedded PostgreSQL, every file that secrets came from, and `.env`. Also hides other jobs' files: those in /tmp,
  * and the folders of providers except the ones that the command is given.
+ * @param launch how commands are isolated; detected by default
  * @throws CommandRegistryError naming the entry that is wrong
  */
-export function commandRegistry(env: WorkerEnv, log: Logger): Promise<CommandRegistry> {
+export function commandRegistry(
+  env: WorkerEnv,
+  log: Logger,
+  launch?: CommandRegistry["launch"],
+): Promise<CommandRegistry> {
   const sharedFolder = dataDir(env.home);
   for (const root of env.providerRoots.filter((folder) => !existsSync(folder)))
     log.warn({ root }, "a folder of PROVIDER_ROOTS does not exist");
@@ -33,6 +38,7 @@ export function commandRegistry(env: WorkerEnv, log: Logger): Promise<CommandReg
     onHidden: (folders) =>
       log.warn({ folders }, "folders newly hidden from commands; running commands may still see them"),
     refuseExposed: env.refuseExposed,
+    ...(launch ? { launch } : {}),
     ...(dropIsolation() ? { isolation: "group" } : {}),
   });
 }

@@ -56,7 +56,7 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
     };
   }
   if (registry.isRefusing) {
-    const why = "this worker starts no commands, because they are not isolated from it; see its log";
+    const why = "this worker starts no commands, because they are not isolated; see its log";
     return { outcome: failure("command_not_allowed", why), process: null };
   }
   let folder: string | null = null;

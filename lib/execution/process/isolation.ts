@@ -4,6 +4,7 @@ import { bareEnvironment } from "./bare-environment";
 import { findProgram } from "./find-program";
 import { ProcessGroup } from "./group";
 import { type HidingPlan, planHiding } from "./hiding";
+import { isLack, lackOf, type ProbeEnd } from "./probe-lack";
 import type { RunAs } from "./run-as";
 import { type Isolation, LIFELINE_FD, supervised } from "./supervisor";
 import { tenantUser } from "./tenant-user";
@@ -26,6 +27,7 @@ const PROBE_SECONDS = 5;
 /**
  * Finds the strongest isolation that works here, by trying it, because containers differ in what they forbid.
  * @throws JobError if a folder to hide leads to the root of the file system
+ * @throws JobError, or the system's error, if the machine lacks processes, memory or descriptors at the moment
  */
 export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
   const programs = { unshare: null, setpriv: null, prlimit: null, ionice: null };
@@ -71,33 +73,59 @@ async function works(isolation: Isolation, folder: string): Promise<boolean> {
     shared: [],
     limits: {},
   });
-  const stdio = ["ignore", "ignore", "ignore", "ignore", "pipe"] as const;
+  const stdio = ["ignore", "ignore", "pipe", "ignore", "pipe"] as const;
   const child = spawn(file, args, { ...options, cwd: "/", env: bareEnvironment(), stdio: [...stdio] });
+  let said = "";
+  // Without a free descriptor, a child that was not started has no streams either.
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const closed = new Promise((resolve) => child.once("close", resolve));
   const timer = startTimer(PROBE_SECONDS, () => child.kill("SIGKILL"));
-  const status = await new Promise<number | null>((resolve, reject) =>
-    child.once("exit", resolve).once("error", (error) => (isOutOfFiles(error) ? reject(error) : resolve(null))),
-  );
-  timer.cancel();
-  if (child.pid !== undefined) await new ProcessGroup(child.pid, { mark: "-", searchesMarks: false }).kill(1000);
+  const { status, signal } = await new Promise<Pick<ProbeEnd, "status" | "signal">>((resolve, reject) =>
+    child
+      .once("exit", (code, killed) => resolve({ status: code, signal: killed }))
+      .once("error", (error) => (isLack(error) ? reject(error) : resolve({ status: null, signal: null }))),
+  ).finally(timer.cancel);
+  if (child.pid === undefined) return false;
+  await new ProcessGroup(child.pid, { mark: "-", searchesMarks: false }).kill(1000);
   child.stdio[LIFELINE_FD]?.destroy();
+  await closed;
+  const lack = lackOf({ status, signal, said }, isolation);
+  if (lack) throw lack;
   return status === 0;
 }
 
-/** A lack of descriptors is no reason for a weaker isolation. */
-const isOutOfFiles = (error: NodeJS.ErrnoException): boolean => error.code === "EMFILE" || error.code === "ENFILE";
-
 /**
- * Returns what commands could read or change of the worker, for its log; null if nothing. Running commands as another
- * user prevents it.
+ * Returns what commands could read or change of the worker and of other tenants' commands, for the worker's log; null if
+ * nothing.
  */
-export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolation): string | null {
-  if (runAs) return null;
+export function exposureOf(isolation: Isolation): string | null {
+  const exposed = isolation.runAs ? exposedToOtherUser(isolation) : exposedToWorkersUser(isolation);
+  return exposed.length > 0 ? exposed.join("; ") : null;
+}
+
+function exposedToWorkersUser({ userNamespace, namespace, hidden }: Isolation): string[] {
   const files = "every file that the worker's user can read, those with secrets among them";
   if (!userNamespace || !namespace)
-    return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
+    return [
+      `the environment, memory and open files of the worker and of every other process of its user, and ${files}`,
+    ];
   const processes = "the list of all processes, and change settings of the worker's process in /proc";
-  const exposed = [...(namespace === "unshare-with-proc" ? [] : [processes]), ...(hidden ? [] : [files])];
-  return exposed.length > 0 ? exposed.join("; ") : null;
+  return [...(namespace === "unshare-with-proc" ? [] : [processes]), ...(hidden ? [] : [files])];
+}
+
+/** The kernel keeps another user out of the worker, but not out of what all users can read. */
+function exposedToOtherUser({ namespace, hidden, ownUsers }: Isolation): string[] {
+  const processes = "the list of all processes with their arguments";
+  const peers = "the environment, memory and open files of other tenants' commands";
+  const files = "files of all tenants that the commands' user can read, such as those in PROVIDER_ROOTS and /tmp";
+  const seesProcesses = namespace !== "unshare-with-proc";
+  return [
+    ...(seesProcesses ? [processes] : []),
+    ...(seesProcesses && !ownUsers ? [peers] : []),
+    ...(hidden ? [] : [files]),
+  ];
 }
 
 /**

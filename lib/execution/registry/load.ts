@@ -43,10 +43,12 @@ export interface RegistryOptions {
   readonly hide?: HidingPlan;
   /** Called when folders of `hide` are found that did not exist, or were elsewhere, when the registry was loaded. */
   readonly onHidden?: OnHidden;
-  /** Starts no command if commands could read the worker's data. */
+  /** Starts no command if commands could read data of the worker or of other tenants. */
   readonly refuseExposed?: boolean;
   /** Called once for each working folder that could not be removed. */
   readonly onUnremoved?: OnUnremoved;
+  /** How commands are isolated, as detected by another process of this installation. Default: detects it. */
+  readonly launch?: Isolation;
   /** Overrides the best isolation that the machine allows; for tests. */
   readonly isolation?: IsolationOptions["mode"];
 }
@@ -91,7 +93,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     kept: [...needed, ...specs.flatMap(([, { binary }]) => (binary ? [dirname(binary)] : []))],
   };
   const mode = options.isolation === undefined ? {} : { mode: options.isolation };
-  const launch = await detectIsolation({ runAs, hide, folder: workRoot, ...mode });
+  const launch = options.launch ?? (await detectIsolation({ runAs, hide, folder: workRoot, ...mode }));
   const hider = launch.hidden ? new Hider(hide, launch.hidden, options.onHidden) : null;
   const exposure = exposureOf(launch);
   const isRefusing = exposure !== null && options.refuseExposed === true;

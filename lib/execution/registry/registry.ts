@@ -28,7 +28,7 @@ export interface CommandRegistry {
   readonly launch: Isolation;
   /** Returns what to hide from a command that starts now; null if nothing can be hidden. @throws JobError */
   readonly hidden: () => Promise<Hidden | null>;
-  /** What commands could read or change of the worker on this machine; null if nothing. */
+  /** What commands could read or change of the worker, and of other tenants, on this machine; null if nothing. */
   readonly exposure: string | null;
   /** True if this worker starts no commands because of that. */
   readonly isRefusing: boolean;
