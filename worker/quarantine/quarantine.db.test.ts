@@ -11,6 +11,7 @@ import { waitFor } from "@/lib/testing/processes";
 import { processClock } from "../lease/lease-protocol";
 import type { JobRunner } from "../run/runner";
 import { noNotice, runnerStage } from "../run/runner.fixture";
+import { plainLaunch } from "./launch.fixture";
 import { Quarantine } from "./quarantine";
 import { QuarantineProcess } from "./quarantine-process";
 
@@ -24,18 +25,7 @@ const log = createLogger({ process: "worker", level: "silent", format: "json" })
 const program = path.join(folder, "quarantine.entry.mjs");
 const installation = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: database.secret };
 const secrets = { values: processSecrets("worker", installation).values, files: [] };
-const launch = {
-  namespace: null,
-  userNamespace: false,
-  hidden: null,
-  unshare: null,
-  setpriv: null,
-  prlimit: null,
-  ionice: null,
-  runAs: null,
-  ownUsers: false,
-};
-const options = { log, program, memoryMb: 0, maxTimeoutSeconds: 3600, secrets, launch };
+const options = { log, program, memoryMb: 0, maxTimeoutSeconds: 3600, secrets, launch: plainLaunch };
 const quarantine = new Quarantine(options);
 let runner: JobRunner;
 

@@ -5,18 +5,19 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
 import type { ClaimedJob, RunnableDefinition } from "@/lib/queue/worker";
 import { waitFor } from "@/lib/testing/processes";
+import { plainLaunch } from "./launch.fixture";
 import { Quarantine } from "./quarantine";
 
 /** A process whose attempts end when they are stopped, and at once if their tenant is "quick". */
 const PROGRAM = `
 const end = (kind) => process.send({ type: "ended", execution: { outcome: { kind }, output: {} } });
 process.on("message", ({ type, job }) => {
+  if (type === "start") return process.send({ type: "ready" });
   if (type === "stop") return end("canceled");
   process.send({ type: "spawned", pid: process.pid });
   if (job.tenantId === "quick") end("succeeded");
 });
 process.on("disconnect", () => process.exit(0));
-process.send({ type: "ready" });
 `;
 const definition = { timeoutSeconds: 60, killGraceSeconds: 0, retryClasses: {} } as RunnableDefinition;
 const folder = mkdtempSync(path.join(tmpdir(), "leasehold-quarantine-"));
@@ -29,6 +30,7 @@ const quarantine = new Quarantine({
   memoryMb: 0,
   maxTimeoutSeconds: 3600,
   secrets: { values: {}, files: [] },
+  launch: plainLaunch,
 });
 afterAll(() => {
   quarantine.close();
