@@ -23,7 +23,7 @@ import { announceReady, DirectConnection, installShutdown, requireFit, TZ_VERSIO
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { createFront, type Front } from "./front/front";
 import type { NextHandler } from "./front/render-page";
-import { findAsset, listBuildAssets, PUBLISH_EVERY_MS, publishAssets } from "./front/shared-assets";
+import { listBuildAssets, PUBLISH_EVERY_MS, publishAssets, SharedAssets } from "./front/shared-assets";
 
 /** Exit code after which a supervisor chooses another port. */
 const EXIT_PORT_TAKEN = 98;
@@ -49,6 +49,7 @@ async function main(): Promise<void> {
   let handler: NextHandler | undefined;
   let origin = "";
   const assets = dev ? null : await openAssets(shutdown);
+  const shared = assets && new SharedAssets(assets.db);
   const front = createFront({
     dev,
     origin: () => origin,
@@ -57,7 +58,7 @@ async function main(): Promise<void> {
     hosts: env.hosts,
     trustedProxies: env.trustedProxies,
     maxConnections: env.maxConnections,
-    findAsset: async (name) => (!assets || assets.own.has(name) ? null : findAsset(assets.db, name)),
+    findAsset: async (name) => (!shared || assets.own.has(name) ? null : shared.find(name)),
     log,
   });
   shutdown.onDrain(closeRuntime);

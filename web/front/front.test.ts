@@ -39,7 +39,7 @@ test("a refused upgrade frees its slot even if its client never closes the conne
 
 test("a connection is closed when its client does not read the answer, and stays open while the client reads slowly", async () => {
   const silentForMs = 400;
-  const next: FrontOptions["next"] = () => async (_, res) => void res.end(Buffer.alloc(32 * 1024 * 1024));
+  const next: FrontOptions["next"] = () => async (_, res) => void res.end(Buffer.alloc(15 * 1024 * 1024));
   const { server, dial } = await openFront({ silentForMs, next });
   const accept = async () => {
     const accepted = once(server, "connection") as Promise<[Socket]>;

@@ -2,9 +2,9 @@
  * The HTTP server in front of Next.js. Start with `createFront`, then `serve`.
  *
  * Serves the requests of a connection one after the other. Checks every request before the framework sees it: target,
- * host, cookies, method and body size. Limits connections, pipelined requests, sign-ins in progress and page renders
- * (`PageFront`). Removes headers that clients must not set, adds the client's address and a request id, and sets the
- * security headers of every answer.
+ * host, cookies, method and body size. Limits connections, pipelined requests, unread answers (`UnsentAnswers`),
+ * sign-ins in progress and page renders (`PageFront`). Removes headers that clients must not set, adds the client's
+ * address and a request id, and sets the security headers of every answer.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -13,6 +13,7 @@ import { CLIENT_IP_HEADER } from "@/lib/api/http/request-info";
 import { allowedMethods } from "@/lib/api/routes";
 import { LIMITS } from "@/lib/contract";
 import type { TrustedProxies } from "@/lib/env/trusted-proxies";
+import { UnsentAnswers } from "./answers/unsent-answers";
 import { capBody } from "./cap-body";
 import { hostCheck, type OwnHosts } from "./check-host";
 import { checkedPath } from "./check-url";
@@ -20,8 +21,9 @@ import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
 import { HealthTurns, isHealthPath } from "./health-turns";
 import { holdUntilAnswered } from "./hold-until-answered";
+import { lineOf } from "./line-of";
 import { PageFront } from "./page-front";
-import { refuse } from "./refuse";
+import { type HttpRefusal, refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
 import { SentAhead } from "./sent-ahead";
 import type { BuildAsset } from "./shared-assets";
@@ -71,6 +73,7 @@ interface Gate {
   readonly sentAhead: SentAhead;
   readonly healthTurns: HealthTurns;
   readonly signIns: SignInSlots;
+  readonly unsent: UnsentAnswers;
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
@@ -82,6 +85,11 @@ const SILENT_FOR_MS = 120_000;
 const WARN_EVERY_MS = 60_000;
 /** Browsers keep this many per site. The framework's work grows with the square: 700 block the event loop for 150 ms. */
 const MOST_COOKIES = 180;
+const MUCH_UNREAD = {
+  code: "unavailable",
+  detail: "Your network leaves too many answers unread. Read them, and try again in a few seconds.",
+  headers: { "retry-after": "2" },
+} as const;
 
 /**
  * Creates the server. Bad targets, methods, headers and bodies get a 4xx, where the framework alone would answer 500,
@@ -97,6 +105,7 @@ export function createFront(options: FrontOptions): Front {
     sentAhead: new SentAhead(),
     healthTurns: new HealthTurns(),
     signIns: new SignInSlots(),
+    unsent: new UnsentAnswers((line) => options.log.warn({ line }, "too many answers of a network are left unread")),
   };
   const headersTimeout = options.headersWithinMs ?? HEADERS_WITHIN_MS;
   const timeouts = {
@@ -144,20 +153,17 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   setSecurityHeaders(req, res, { isApi, isHttps: options.origin().startsWith("https:"), dev: options.dev });
   res.setHeader("x-request-id", requestId);
   const answer = { instance: path ?? "/", requestId };
+  const settings = { origin: options.origin(), deviceSecret: options.deviceSecret };
+  const line = lineOf(req, settings).name;
+  const counted = gate.unsent.count(line, res);
   const next = options.next();
   if (path === null) {
     refuse(res, { ...answer, code: "invalid-path" });
     return;
   }
-  // Health routes take any host name, because probes use the address of the machine or container.
-  const hostProblem = isHealthPath(path) ? null : gate.hostProblem(req.rawHeaders);
-  if (hostProblem) {
-    refuse(res, { ...answer, code: hostProblem });
-    req.resume();
-    return;
-  }
-  if (hasManyCookies(req)) {
-    refuse(res, { ...answer, code: "bad-request", detail: `A request may have at most ${MOST_COOKIES} cookies.` });
+  const refusal = refusalOf(req, path, { gate, line });
+  if (refusal) {
+    refuse(res, { ...answer, ...refusal });
     req.resume();
     return;
   }
@@ -168,7 +174,7 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   }
   const mostBytes = isSignIn(req, path) ? SIGN_IN_BODY_BYTES : LIMITS.bodyBytes;
   if (capBody(req, mostBytes, () => refuseBody({ req, res }, answer)).refused) return;
-  const passOn = () => pass({ req, res }, { ...options, ...gate, next, path });
+  const passOn = () => pass({ req, res }, { ...options, ...gate, next: counted(next), path });
   const failed = (error: unknown) => {
     const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
     options.log.error(fields, "request failed in the framework");
@@ -179,7 +185,6 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     (isHealthPath(path) ? gate.healthTurns.run(path, { req, res }, passOn) : passOn()).catch(failed);
     return;
   }
-  const settings = { origin: options.origin(), deviceSecret: options.deviceSecret };
   gate.signIns
     .admit(req, settings)
     .then((admitted) => {
@@ -188,6 +193,21 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
       req.resume();
     })
     .catch(failed);
+}
+
+/** Returns why a request is refused by its headers or because of its caller; null if it is not. */
+function refusalOf(
+  req: IncomingMessage,
+  path: string,
+  { gate, line }: { readonly gate: Gate; readonly line: string },
+): Pick<HttpRefusal, "code" | "detail" | "headers"> | null {
+  // Health routes take any host name, because probes use the address of the machine or container.
+  const isHealth = isHealthPath(path);
+  const hostProblem = isHealth ? null : gate.hostProblem(req.rawHeaders);
+  if (hostProblem) return { code: hostProblem };
+  if (hasManyCookies(req))
+    return { code: "bad-request", detail: `A request may have at most ${MOST_COOKIES} cookies.` };
+  return !isHealth && gate.unsent.isOver(line) ? MUCH_UNREAD : null;
 }
 
 interface Passage extends Pick<FrontOptions, "findAsset">, Pick<Gate, "pages"> {

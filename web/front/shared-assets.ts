@@ -8,6 +8,8 @@ export const PUBLISH_EVERY_MS = 12 * 3_600_000;
 const STATIC = "/_next/static/";
 const SHAPE = /^\/_next\/static\/[A-Za-z0-9._~/-]{1,280}$/;
 const LARGEST_BYTES = 16 * 1024 * 1024;
+/** Several times the assets of a build. */
+const KEPT_BYTES = 32 * 1024 * 1024;
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".js": "application/javascript; charset=UTF-8",
   ".css": "text/css; charset=UTF-8",
@@ -65,9 +67,42 @@ export async function publishAssets(db: Runner, assets: ReadonlyMap<string, stri
   await db.run(pruneSql);
 }
 
-/** Returns an asset that a process of any build published, or null. */
-export async function findAsset(db: Runner, name: string): Promise<BuildAsset | null> {
-  if (!SHAPE.test(name)) return null;
-  const [row] = await db.run<{ media_type: string; body: Buffer }>(findSql, [name]);
-  return row ? { mediaType: row.media_type, body: row.body } : null;
+/**
+ * Finds assets that processes of any build published. All requests for an asset share one copy, because a copy for each
+ * unread answer would fill the memory. An asset is never stale: its name contains a hash of its content.
+ */
+export class SharedAssets {
+  readonly #db: Runner;
+  readonly #kept = new Map<string, BuildAsset>();
+  readonly #reading = new Map<string, Promise<BuildAsset | null>>();
+  #keptBytes = 0;
+
+  constructor(db: Runner) {
+    this.#db = db;
+  }
+
+  /** Returns the asset, or null if no process has published it. */
+  async find(name: string): Promise<BuildAsset | null> {
+    if (!SHAPE.test(name)) return null;
+    return this.#kept.get(name) ?? this.#reading.get(name) ?? this.#begin(name);
+  }
+
+  #begin(name: string): Promise<BuildAsset | null> {
+    const reading = this.#read(name).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    return reading;
+  }
+
+  async #read(name: string): Promise<BuildAsset | null> {
+    const [row] = await this.#db.run<{ media_type: string; body: Buffer }>(findSql, [name]);
+    if (!row) return null;
+    const asset = { mediaType: row.media_type, body: row.body };
+    if (this.#keptBytes + asset.body.length > KEPT_BYTES) {
+      this.#kept.clear();
+      this.#keptBytes = 0;
+    }
+    this.#kept.set(name, asset);
+    this.#keptBytes += asset.body.length;
+    return asset;
+  }
 }
