@@ -51,16 +51,9 @@ export class WorkerService {
     private readonly parts: WorkerParts,
     private current: Supported,
   ) {
-    const { env, log, workerId, worker, random, registry } = parts;
+    const { env, log, workerId, worker, random } = parts;
     this.wanted = wantedOf(env);
-    this.quarantine = new Quarantine({
-      log,
-      program: new URL("./quarantine.mjs", import.meta.url),
-      memoryMb: env.memoryLimitBytes / (1024 * 1024),
-      maxTimeoutSeconds: env.maxTimeoutSeconds,
-      secrets: heldSecrets(),
-      launch: registry.launch,
-    });
+    this.quarantine = quarantineOf(parts);
     const settler = new Settler(worker, log, random);
     this.unheard = new UnheardClaims({ db: worker, log, workerId, settler });
     this.leases = new Leases(env.databaseUrls.listen, { log, logFormat: env.logFormat, onDied: parts.onFatal });
@@ -235,6 +228,16 @@ export class WorkerService {
 }
 
 const laneOf = ({ laneNo }: ClaimedJob): number => laneNo;
+
+const quarantineOf = ({ env, log, registry }: WorkerParts): Quarantine =>
+  new Quarantine({
+    log,
+    program: new URL("./quarantine.mjs", import.meta.url),
+    memoryMb: env.memoryLimitBytes / (1024 * 1024),
+    maxTimeoutSeconds: env.maxTimeoutSeconds,
+    secrets: heldSecrets(),
+    launch: registry.launch,
+  });
 
 const wantedOf = (env: WorkerEnv): Wanted => ({
   queues: env.queues,

@@ -68,6 +68,12 @@ const WEAK: Way = {
   command: ["node", "dist/test/worker.mjs"],
   settings: () => ({ ...secrets, LEASEHOLD_TEST_NO_ISOLATION: "1" }),
 };
+/** A root worker that may not mount, as in a container with default capabilities. */
+const NO_MOUNTS: Way = {
+  asUser: false,
+  command: ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin", "--", "node", "dist/test/worker.mjs"],
+  settings: () => secrets,
+};
 
 /** Starts a worker in a home and a config folder of its user's own, both with secrets in files that only it can read. */
 async function startWorker(name: string, { asUser, command, settings }: Way, more: Settings = {}) {
@@ -144,14 +150,22 @@ describe.skipIf(process.platform !== "linux")("secrets that a command could read
     expect(worker.output()).toContain("commands are not isolated from the worker");
   });
 
-  test("without isolation a worker in production starts no command and logs what commands could read", async () => {
-    const worker = await startWorker("refusing", WEAK);
-    expect(worker.output()).toMatch(/commands_could_read":"the environment, memory and open files of the worker/);
-    expect(worker.output()).toContain("none is started");
-    const [row] = await stage.database.query<{ isolation: string; definitions: string[] }>(
-      "select isolation, definitions from app.job_workers where label = 'seek refusing'",
-    );
-    expect(row?.isolation).toContain("commands refused");
-    expect(row?.definitions).not.toContain("seek");
-  });
+  const exposed: [what: string, way: Way, exposure: RegExp][] = [
+    ["isolation", WEAK, /commands_could_read":"the environment, memory and open files of the worker/],
+    ["private mounts", NO_MOUNTS, /commands_could_read":"the list of all processes.*files of all tenants/],
+  ];
+  test.each(exposed.filter(([, { asUser }]) => asUser || isRoot))(
+    "without %s a worker in production starts no command and logs what commands could read",
+    async (what, way, exposure) => {
+      const worker = await startWorker(what, way);
+      expect(worker.output()).toMatch(exposure);
+      expect(worker.output()).toContain("none is started");
+      const [row] = await stage.database.query<{ isolation: string; definitions: string[] }>(
+        "select isolation, definitions from app.job_workers where label = $1",
+        [`seek ${what}`],
+      );
+      expect(row?.isolation).toContain("commands refused");
+      expect(row?.definitions).not.toContain("seek");
+    },
+  );
 });
