@@ -1,3 +1,4 @@
+import { throwIfAbandoned } from "@/lib/async/abandon";
 import { currentLine } from "@/lib/db/in-line";
 
 /** Longer work without a pause delays all other requests of the process. */
@@ -40,13 +41,18 @@ function wakeOne(): void {
 export class Turns {
   #began = performance.now();
 
-  /** Await this before work that is known to be long, so that its first part is in a turn, too. */
+  /**
+   * Await this before work that is known to be long, so that its first part is in a turn, too.
+   * @throws the reason for which the work was abandoned
+   */
   async begin(): Promise<void> {
+    throwIfAbandoned();
     await rest();
+    throwIfAbandoned();
     this.#began = performance.now();
   }
 
-  /** Await this between two pieces of work. Resolves at once while the turn lasts. */
+  /** Await this between two pieces of work. Resolves at once while the turn lasts; throws as `begin` does. */
   async next(): Promise<void> {
     if (performance.now() - this.#began >= TURN_MS) await this.begin();
   }

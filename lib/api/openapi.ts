@@ -148,7 +148,10 @@ const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id"
 const ETAG = { ETag: { schema: { type: "string" }, description: "Changes with each change; for If-Match." } };
 
 function problemsOf(access: RouteAccess, method: string): Record<string, string> {
-  const always = { 400: "Malformed request", 503: "The database does not answer; see Retry-After" };
+  const always = {
+    400: "Malformed request",
+    503: "The database does not answer, or the service is busy; see Retry-After",
+  };
   if (access === "open") return always;
   const signedIn = { ...always, 401: "No valid session or key", 403: "Not allowed", 404: "Not found" };
   if (method === "GET") return signedIn;

@@ -1,6 +1,6 @@
 /*
- * Asynchronous building blocks that know nothing of the product: batches, bisection of a failed batch, deadlines,
- * bounded maps and counted slots. Each file is one block.
+ * Asynchronous building blocks that know nothing of the product: batches, bisection of a failed batch, deadlines, work
+ * that can be abandoned, bounded maps and counted slots. Each file is one block.
  *
  * Start with `Batcher` below.
  */

@@ -12,7 +12,7 @@ export { openDatabase } from "./database";
 export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
 export { claimHome, isRestoredCopy } from "./home";
-export { inLine, runInCommonLine, runInLine } from "./in-line";
+export { currentLine, inLine, runInCommonLine, runInLine } from "./in-line";
 export { type ListenOptions, listen, type NotifyListener } from "./listen";
 export { type MigrateOptions, MigrationError, makeRoles, migrate } from "./migrate";
 export { BEFORE_BASELINE_ADVICE } from "./migrate/ledger";

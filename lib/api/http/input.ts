@@ -4,6 +4,7 @@ import type { ReportChange } from "@/lib/execution/output/clean-result";
 import { parseCapturedInTurns } from "@/lib/execution/output/exact-json";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { Turns } from "@/lib/turns";
+import { LONG_BODY_BYTES, takePlace } from "./body-places";
 import { HttpProblem } from "./problem";
 import { wordsOf } from "./zod-messages";
 
@@ -106,7 +107,9 @@ export async function readCapturedJson(request: Request, report: ReportChange): 
     const turns = new Turns();
     if (text.length > LONG_TEXT) await turns.begin();
     return text === "" ? {} : await parseCapturedInTurns(text, report, () => turns.next());
-  } catch {
+  } catch (error) {
+    // The reason for which the work was abandoned.
+    if (error instanceof HttpProblem) throw error;
     throw new HttpProblem("malformed-json", { detail: "The body is not valid JSON." });
   }
 }
@@ -115,6 +118,7 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
   const bytes = await readCapped(request, maxBytes);
   if (bytes.length === 0) return "";
   requireJsonType(request.headers);
+  if (bytes.length > LONG_BODY_BYTES) await takePlace("parsed");
   return decodeUtf8(bytes);
 }
 
@@ -135,7 +139,9 @@ export const readBytes = (request: Request, maxBytes: number): Promise<Uint8Arra
 async function readCapped(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array();
   const tooLarge = new HttpProblem("body-too-large", { detail: `The body may have at most ${maxBytes} bytes.` });
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge;
+  const declared = request.headers.get("content-length");
+  if (Number(declared ?? 0) > maxBytes) throw tooLarge;
+  if (declared === null || Number(declared) > LONG_BODY_BYTES) await takePlace("read");
   const reader = request.body.getReader();
   const late = new HttpProblem("body-too-slow", { headers: { connection: "close" } });
   let timedOut = false;

@@ -7,6 +7,7 @@
  */
 
 import type * as z from "zod";
+import { type StartedWork, startWork } from "@/lib/async/abandon";
 import { withDeadline } from "@/lib/async/deadline";
 import { isUnavailable } from "@/lib/db";
 import type { RouteAccess } from "../routes";
@@ -53,7 +54,8 @@ export const ANSWER_WITHIN_MS = 4500;
 
 /**
  * Guards a route: every thrown error becomes problem+json, and no silent database keeps a client waiting beyond the
- * deadline.
+ * deadline. Work that is late is abandoned: it ends, and its transaction rolls back, as soon as it waits for a turn of
+ * the event loop.
  */
 export function guarded(
   serve: (request: Request, context: NextContext) => Promise<Response>,
@@ -62,7 +64,10 @@ export function guarded(
 ): RouteHandler {
   const handler = async (request: Request, context: NextContext): Promise<Response> => {
     try {
-      return await answerWithin(answerWithinMs, serve(request, context));
+      return await answerWithin(
+        answerWithinMs,
+        startWork(() => serve(request, context)),
+      );
     } catch (error) {
       return failure(error, request);
     }
@@ -70,11 +75,16 @@ export function guarded(
   return Object.assign(handler, { declaration });
 }
 
-const answerWithin = (ms: number, work: Promise<Response>): Promise<Response> =>
-  withDeadline(work, ms, () => {
+const answerWithin = (ms: number, { result, abandon }: StartedWork<Response>): Promise<Response> =>
+  withDeadline(result, ms, () => {
     // A late answer has no reader, so its stream is canceled.
-    work.then((answer) => answer.body?.cancel()).catch(() => undefined);
-    throw new HttpProblem("unavailable", { detail: "The answer took too long.", headers: { "retry-after": "2" } });
+    result.then((answer) => answer.body?.cancel()).catch(() => undefined);
+    const late = new HttpProblem("unavailable", {
+      detail: "The answer took too long.",
+      headers: { "retry-after": "2" },
+    });
+    abandon(late);
+    throw late;
   });
 
 function failure(error: unknown, request: Request): Response {

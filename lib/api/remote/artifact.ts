@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { type Artifact, artifact, LIMITS, remoteJobParams, uploadQuery } from "@/lib/contract";
-import { inLine } from "@/lib/db";
+import { inLine, runInLine } from "@/lib/db";
 import { contentTypeOf, JobError, nameProblem } from "@/lib/execution";
 import {
   appendArtifact,
@@ -55,7 +55,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const problem = nameProblem(query.name);
   if (problem) throw invalid("/name", problem);
   const lease = { jobId, leaseNo: query.lease_no };
-  const bytes = await readBytes(request, LIMITS.bodyBytes);
+  const bytes = await runInLine(key.id, () => readBytes(request, LIMITS.bodyBytes));
   const own = { ...runtime, worker: inLine(runtime.worker, key.id) };
   const leased = await findLeasedAttempt(own.worker, holderOf(key), lease);
   if (!leased) throw leaseLost();

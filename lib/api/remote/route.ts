@@ -6,6 +6,7 @@
  */
 
 import type * as z from "zod";
+import { releaseHeld } from "@/lib/async/abandon";
 import { type Database, runInLine } from "@/lib/db";
 import { requireWorkerKey, type WorkerKeyPrincipal } from "../authorize";
 import { parseBody, parseParams, parseQuery, readCapturedJson } from "../http/input";
@@ -49,6 +50,8 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
     const changes: string[] = [];
     const sent = await runInLine(key.id, () => readCapturedJson(request, (change) => changes.push(change)));
     const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);
+    // A route with a time limit of its own may wait. Its small value then no longer counts as a long body.
+    if (spec.answerWithinMs !== undefined) releaseHeld();
     const own: WorkerContext<P, B> = {
       params,
       body,

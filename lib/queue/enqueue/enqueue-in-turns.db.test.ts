@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { handOut } from "@/lib/api/remote/hand-out";
+import { startWork } from "@/lib/async/abandon";
 import { withTenant } from "@/lib/db";
 import { type ClaimedJob, enqueueJobs, type NewJob } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
@@ -7,7 +8,8 @@ import { shareOfLongestTurn } from "@/lib/testing/measure/longest-turn";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { enqueueEach } from "./enqueue-each";
 
-const make = makeFactory(await testDatabase());
+const database = await testDatabase();
+const make = makeFactory(database);
 afterAll(() => make.close());
 
 /** A schema whose check takes a few milliseconds. */
@@ -36,6 +38,22 @@ test("checking the jobs that triggers start yields the event loop between the jo
   await enqueueJobs(make.web, scope, jobs.slice(0, 1));
   const enqueue = () => withTenant(make.web, scope.tenantId, (tx) => enqueueEach(tx, scope, jobs));
   expect(await shareOfLongestTurn(enqueue, MOST)).toBeLessThan(MOST);
+});
+
+test("a transaction that is abandoned between the jobs of a batch stores nothing", async () => {
+  const scope = await make.tenant();
+  const jobs = await slowJobs();
+  const late = new Error("too late");
+  const { result, abandon } = startWork(() =>
+    withTenant(make.web, scope.tenantId, async (tx) => {
+      await enqueueJobs(tx, scope, jobs.slice(0, 1));
+      abandon(late);
+      await enqueueJobs(tx, scope, jobs, { inTurns: true });
+    }),
+  );
+  await expect(result).rejects.toBe(late);
+  const stored = await database.query("select id from app.jobs where tenant_id = $1", [scope.tenantId]);
+  expect(stored).toEqual([]);
 });
 
 test("checking the jobs of a remote worker yields the event loop between the jobs", async () => {
