@@ -13,7 +13,7 @@ const slots = globalThis as unknown as { [PLACES]?: { readonly read: TurnLines; 
 slots[PLACES] ??= {
   // Many, because slow clients keep their places for seconds, and a body takes no more memory than its bytes.
   read: new TurnLines({ atOnce: 64, ofLine: () => 16 }),
-  // A parsed body may take 40 MB until its jobs are stored. All share one event loop, so more at once are no faster.
+  // A parsed body takes tens of megabytes until its jobs are stored. All share one event loop, so more are no faster.
   parsed: new TurnLines({ atOnce: 6, ofLine: () => 3 }),
 };
 const places = slots[PLACES];

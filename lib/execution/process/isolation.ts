@@ -22,7 +22,7 @@ export interface IsolationOptions {
   readonly mode?: "best" | "user" | "group" | "plain";
 }
 
-const PROBE_SECONDS = 5;
+const PROBE_SECONDS = 15;
 
 /**
  * Finds the strongest isolation that works here, by trying it, because containers differ in what they forbid.
