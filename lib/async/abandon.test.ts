@@ -3,6 +3,8 @@ import { Turns } from "@/lib/turns";
 import { holdUntilSettled, isAbandonable, releaseHeld, startWork, throwIfAbandoned } from "./abandon";
 
 const late = new Error("too late");
+/** Far more than the work takes until it is abandoned. */
+const MOST_TURNS = 100_000_000;
 
 test("abandoned work ends at its next turn, and then gives back what it holds", async () => {
   const release = vi.fn();
@@ -10,7 +12,7 @@ test("abandoned work ends at its next turn, and then gives back what it holds", 
   const { result, abandon } = startWork(async () => {
     holdUntilSettled(release);
     const turns = new Turns();
-    for (; turnsTaken < 1000; turnsTaken += 1) await turns.begin();
+    for (; turnsTaken < MOST_TURNS; turnsTaken += 1) await turns.begin();
   });
   await expect.poll(() => turnsTaken).toBeGreaterThan(1);
   abandon(late);
