@@ -67,10 +67,10 @@ test("a place stays taken after the 503 until the work ends; other lines and sho
   const holds = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const holding = routeIn("a", 400, { holds });
+  const holding = routeIn("a", 1500, { holds });
   const late = await Promise.all([1, 2, 3].map(() => holding(post(LONG), CONTEXT)));
   expect(late.map(({ status }) => status)).toEqual([503, 503, 503]);
-  const statusIn = async (line: string, body = LONG) => (await routeIn(line, 800)(post(body), CONTEXT)).status;
+  const statusIn = async (line: string, body = LONG) => (await routeIn(line, 2500)(post(body), CONTEXT)).status;
   expect(await Promise.all([statusIn("a"), statusIn("b"), statusIn("a", SHORT)])).toEqual([503, 200, 200]);
   end();
   expect(await statusIn("a")).toBe(200);
