@@ -15,14 +15,19 @@ const note = (what) => {
   if (diary) appendFileSync(diary, `${ATTEMPT} ${what} ${Date.now()}\n`);
 };
 
+/** @type {import("node:child_process").ChildProcess | undefined} */
+let childProcess;
 process.on("SIGTERM", () => {
   note("term");
-  if (on_term === "exit") process.exit(143);
+  if (on_term !== "exit") return;
+  // What a command leaves behind is killed at once, so it waits for its child, which gets the signal, too.
+  if (!childProcess || childProcess.exitCode !== null) process.exit(143);
+  childProcess.once("exit", () => process.exit(143));
 });
 if (child) {
   const tell = (/** @type {string} */ what) => `echo "${ATTEMPT} ${what} 0" >> "${diary}"`;
   const loop = `trap '${tell("child-term")}; exit' TERM; ${tell("child-start")}; while :; do sleep 0.05; done`;
-  spawn("/bin/sh", ["-c", loop], { stdio: "ignore" });
+  childProcess = spawn("/bin/sh", ["-c", loop], { stdio: "ignore" });
 }
 note("start");
 writeSync(1, `attempt ${ATTEMPT}\n`);
