@@ -125,29 +125,31 @@ interface Started {
 }
 
 async function start(plan: ProcessPlan): Promise<Started | { readonly error: unknown }> {
+  const owner = plan.isolation.runAs;
+  const output = { direction: "out", owner } as const;
+  // Only the watcher reads it, so the command does not own it.
+  const watched = { direction: "in", owner: null } as const;
+  const input = plan.stdin === null ? [] : [{ direction: "in", owner } as const];
   let pipes: readonly Pipe[] = [];
+  let child: ChildProcess;
+  let exit: Started["exit"];
   try {
-    pipes = [
-      ...(await openPipes(plan.folder, ["out", "out", "out"], plan.isolation.runAs)),
-      // Not the command's: only the watcher reads it.
-      ...(await openPipes(plan.folder, ["in"], null)),
-      ...(plan.stdin === null ? [] : await openPipes(plan.folder, ["in"], plan.isolation.runAs)),
-    ];
-    const child = spawned(plan, pipes);
+    pipes = await openPipes(plan.folder, [output, output, output, watched, ...input]);
+    child = spawned(plan, pipes);
     // Before anything is awaited, because a command may end at once.
-    const exit = exitOf(child);
+    exit = exitOf(child);
     if (child.pid === undefined) throw (await once(child, "error").catch((reason: unknown) => [reason]))[0];
-    child.on("error", () => undefined);
-    await Promise.all(pipes.map(closeTheirs));
-    const [stdout, stderr, frames, lifeline, stdin] = pipes.map(streamOf) as [Socket, Socket, Socket, Socket, Socket?];
-    // A command may end without reading its input, and the watcher may end unnoticed.
-    for (const stream of [stdin, lifeline]) stream?.on("error", () => undefined);
-    stdin?.end(plan.stdin ?? "");
-    return { pid: child.pid, exit, streams: { stdin, stdout, stderr, frames, lifeline } };
   } catch (error) {
     for (const pipe of pipes) await closeBoth(pipe);
     return { error };
   }
+  child.on("error", () => undefined);
+  await Promise.all(pipes.map(closeTheirs));
+  const [stdout, stderr, frames, lifeline, stdin] = pipes.map(streamOf) as [Socket, Socket, Socket, Socket, Socket?];
+  // A command may end without reading its input, and the watcher may end unnoticed.
+  for (const stream of [stdin, lifeline]) stream?.on("error", () => undefined);
+  stdin?.end(plan.stdin ?? "");
+  return { pid: child.pid, exit, streams: { stdin, stdout, stderr, frames, lifeline } };
 }
 
 /** Starts the command with its ends of the pipes. */

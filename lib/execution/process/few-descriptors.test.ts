@@ -23,12 +23,14 @@ describe.runIf(process.platform === "linux")("a process without free descriptors
     const registry = await registryOf(folder, { task: await shellCommand(folder, "task", "echo done") }, isolation);
     const run = async () => (await executeCommand(registry, "task", {}, testContext().ctx)).outcome;
     expect((await run()).kind).toBe("succeeded");
+    const open = readdirSync("/proc/self/fd").length;
     for (const free of FREE) {
       const outcome = await withFewDescriptors(free, run);
       if (outcome.kind === "succeeded" || outcome.kind === "released") continue;
       expect(outcome, `${free} free`).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
     }
     expect((await run()).kind).toBe("succeeded");
+    await until("no descriptor is left open", () => readdirSync("/proc/self/fd").length <= open);
   });
 
   test("removes a working folder later", async () => {

@@ -13,6 +13,12 @@ const close = promisify(fsClose);
 /** `out`: the command writes and this process reads. `in`: the other way round. */
 export type Direction = "in" | "out";
 
+export interface PipePlan {
+  readonly direction: Direction;
+  /** The user who may open the command's end again, as /dev/stdout does; null for none but this process's own. */
+  readonly owner: RunAs | null;
+}
+
 /** A pipe's two open ends, as descriptors. */
 export interface Pipe {
   readonly direction: Direction;
@@ -21,25 +27,23 @@ export interface Pipe {
 }
 
 /**
- * Makes pipes to a command, as named pipes in its folder that lose their names at once. `owner` may open its ends
- * again, as /dev/stdout does.
+ * Makes pipes to a command, as named pipes in its folder that lose their names at once. Leaves none open if one fails.
  *
  * Node itself would give a command socket pairs. Over a socket a command can send an open descriptor, which the kernel
  * closes in this process: a TCP socket with SO_LINGER then blocks the event loop for as long as the command wants. A
  * pipe carries bytes only.
  * @throws Error with the code of the system, or NO_PIPES
  */
-export async function openPipes(
-  folder: string,
-  directions: readonly Direction[],
-  owner: RunAs | null,
-): Promise<readonly Pipe[]> {
-  const paths = directions.map((_, at) => join(folder, `.pipe-${at}`));
-  await makeFifos(paths);
+export async function openPipes(folder: string, plans: readonly PipePlan[]): Promise<readonly Pipe[]> {
+  const paths = plans.map((_, at) => join(folder, `.pipe-${at}`));
   const pipes: Pipe[] = [];
   try {
-    for (const [at, direction] of directions.entries()) pipes.push(await openBoth(paths[at] ?? "", direction));
-    if (owner) await Promise.all(paths.map((path) => promisify(chown)(path, owner.uid, owner.gid)));
+    await makeFifos(paths);
+    for (const [at, { direction, owner }] of plans.entries()) {
+      const path = paths[at] ?? "";
+      pipes.push(await openBoth(path, direction));
+      if (owner) await promisify(chown)(path, owner.uid, owner.gid);
+    }
     return pipes;
   } catch (error) {
     for (const pipe of pipes) await closeBoth(pipe);

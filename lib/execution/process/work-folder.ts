@@ -61,7 +61,7 @@ export async function prepareWorkRoot(root: string, remover: FolderRemover): Pro
   await removeLeftFolders(root, remover);
 }
 
-/** Does nothing on a full drive: left folders are removed first, and the mark is renewed every minute. */
+/** A full drive may have no room for the mark. Left folders are removed then, too, and the mark is tried each minute. */
 async function renewMark(root: string): Promise<void> {
   const now = new Date();
   const mark = markOf(root, SELF);
@@ -116,7 +116,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** True if a worker has not renewed its mark for long: its leases have ended, unless they are of more than that. */
+/** True if a worker has not renewed its mark for 15 minutes. By then its leases have ended, unless they last longer. */
 async function isSilent(mark: string): Promise<boolean> {
   const changed = await stat(mark).then(
     ({ mtimeMs }) => mtimeMs,
