@@ -11,9 +11,9 @@ const open = promisify(fsOpen);
 const close = promisify(fsClose);
 
 /** `out`: the command writes and this process reads. `in`: the other way round. */
-export type Direction = "in" | "out";
+type Direction = "in" | "out";
 
-export interface PipePlan {
+interface PipePlan {
   readonly direction: Direction;
   /** The user who may open the command's end again, as /dev/stdout does; null for none but this process's own. */
   readonly owner: RunAs | null;
